@@ -25,11 +25,13 @@ def opened(number: int, about: int, minor: int = 1, **told: object) -> Step:
     return step(number, "OPEN", about, minor, **answer)
 
 
-def rounds(*others: Step, minor: int = 1, change: int | None = 100) -> tuple[OpenedAgain, ...]:
-    """Ten files, opened and closed twice each, and what else there was."""
+def rounds(
+    *others: Step, minor: int = 1, opens: int = 20, change: int | None = 100
+) -> tuple[OpenedAgain, ...]:
+    """Ten files, opened and closed one after the other, so often, and what else there was."""
     steps = [
         each
-        for number in range(20)
+        for number in range(opens)
         for each in (
             opened(2 * number + 1, number % 10 + 1, minor, change=change),
             step(2 * number + 2, "CLOSE", number % 10 + 1, minor),
@@ -75,8 +77,24 @@ def test_of_files_whose_change_is_never_told_it_is_not_known_whether_they_change
     assert (pair.files, pair.again) == (10, 11)
 
 
-@pytest.mark.parametrize("delegation", ["READ", "WRITE", "NONE_EXT", None])
-def test_where_the_server_grants_some_or_does_not_say_nothing_is_told(
+@pytest.mark.parametrize("delegation", ["NONE_EXT", None])
+def test_where_the_server_does_not_say_what_it_does_nothing_is_told(
     delegation: str | None,
 ) -> None:
     assert rounds(opened(41, 11, delegation=delegation)) == ()
+
+
+@pytest.mark.parametrize("delegation", ["READ", "WRITE"])
+def test_what_was_opened_again_counts_up_to_the_first_delegation(delegation: str) -> None:
+    """Whatever is granted, or opened, from then on."""
+    granted = opened(41, 1, delegation=delegation)
+    (pair,) = rounds(granted, step(42, "CLOSE", 2), opened(43, 2), opened(44, 3, delegation=None))
+    (before,) = rounds()
+    assert (pair.opens, pair.later, before.later) == (20, 3, 0)
+    assert (pair.files, pair.again, pair.spared.calls) == (10, 10, 20)
+    assert pair.span_s == before.span_s
+
+
+def test_a_few_opens_before_it_are_not_told() -> None:
+    assert rounds(opened(39, 11, delegation="READ"), opens=19) == ()
+    assert rounds(opened(41, 11, delegation="READ")) != ()

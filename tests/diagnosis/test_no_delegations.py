@@ -24,7 +24,7 @@ def test_a_tenth_of_the_calls_is_told_and_claimed() -> None:
     (seen,) = seen_by(RULE, found)
     assert (seen.severity, seen.confidence) == ("warning", "likely")
     assert seen.seen == (
-        "The server granted a delegation with none of 80 OPENs. 50 of them were of 20 files that "
+        "The server granted a delegation with none of 80 OPENs. 50 of these were of 20 files that "
         "the client had opened before, to read, as everybody did, and that had not changed. These "
         "and their CLOSEs are 100 of 1\u2009000 calls."
     )
@@ -46,6 +46,21 @@ def test_a_server_that_was_just_started_grants_none_yet() -> None:
     assert "grace period" in seen.advice[1].action
     (seen,) = seen_by(RULE, nothing(opened_again=(FOUND,)))
     assert not any("grace period" in each.action for each in seen.advice)
+
+
+def test_before_the_first_delegation_files_kept_open_spare_as_much() -> None:
+    """The server is set to grant some."""
+    (seen,) = seen_by(RULE, nothing(opened_again=(replace(FOUND, later=40),)))
+    assert seen.title == "Files were opened again and again before the server granted a delegation"
+    assert seen.seen.startswith(
+        "The server granted a delegation with none of the first 80 of 120 OPENs. 50 of these were "
+    )
+    (advice,) = seen.advice
+    assert "keep files open" in advice.action
+    lately = replace(FOUND, later=40, span_s=89.0, called_back_apart=True)
+    (seen,) = seen_by(RULE, nothing(opened_again=(lately,)))
+    assert [("keep files open" in each.action) for each in seen.advice] == [False, True]
+    assert "grace period" in seen.advice[0].action
 
 
 def test_few_are_told_where_they_cost_much() -> None:

@@ -1,9 +1,10 @@
-"""Files of NFSv4 that were opened again and again, where the server granted no delegation at all.
+"""Files of NFSv4 that were opened again and again, and the server had not granted a delegation yet.
 
 Takes a trace; gives for each client and server the OPENs that a read delegation would have spared,
-and as many CLOSEs: those of a file that the client had opened before. Only files count that nobody
-opened but to read, nobody changed by a call of the capture, and of which the server told one
-change-ID: of others it could not leave a delegation to anybody.
+and as many CLOSEs: those of a file that the client had opened before, up to the first delegation,
+or all where the server granted none. Only files count that nobody opened but to read, nobody
+changed by a call of the capture, and of which the server told one change-ID: of others it could not
+leave a delegation to anybody.
 
 A server that says why it grants none (NONE_EXT) answers a client that said what it wants, and may
 have wanted none. Such OPENs, and those whose answer is cut, leave it open what it does; then
@@ -50,7 +51,7 @@ NEEDS = population.Operations(("OPEN",), statuses=(0,))
 
 
 class OpenedAgain(Record):
-    """What one client opened at one server that granted it no delegation."""
+    """What one client opened at one server that had not granted it a delegation."""
 
     client: str
     """Address of the client."""
@@ -59,7 +60,7 @@ class OpenedAgain(Record):
     calls: int
     """All its answered calls of NFS."""
     opens: int
-    """Its OPENs that succeeded, of all files."""
+    """Its OPENs that succeeded, of all files, up to the first that was granted one."""
     files: int
     """Files that it opened again though they stayed as they were."""
     again: int
@@ -70,6 +71,8 @@ class OpenedAgain(Record):
     """From its first OPEN to the last, seconds: for so long at least the server granted none."""
     called_back_apart: bool
     """With some of NFSv4.0, where a server calls back over a connection of its own."""
+    later: int = 0
+    """Its OPENs from the first on that was granted one."""
 
 
 def opened_again(trace: Trace) -> tuple[OpenedAgain, ...]:
@@ -94,24 +97,37 @@ def opened_again(trace: Trace) -> tuple[OpenedAgain, ...]:
             spared=spared.of_row(values),
             span_s=(last - first) / NANOSECONDS,
             called_back_apart=bool(apart),
+            later=integer(later),
         )
-        for mount, opens, first, last, apart, files, again, *values in rows
+        for mount, opens, later, first, last, apart, files, again, *values in rows
     ]
     return tuple(sorted(found, key=lambda each: (each.client, each.server)))
 
 
 def any_ungranted(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Whether there is a client that was granted nothing."""
+    """Whether there is a client that was granted nothing for a while."""
     return cursor.execute("select 1 from ungranted limit 1").fetchone() is not None
 
 
 _UNGRANTED = f"""
     create temp table ungranted as
-    select mount, count(*) as opens, min(call_time) as first, max(call_time) as last,
-           bool_or(minor = 0) as apart
-    from operations join (select call, mount, minor, callback, call_time from calls) using (call)
-    where op = 'OPEN' and status = 0 and not callback
-    group by mount having count(*) >= {ENOUGH} and bool_and(coalesce(delegation = 'NONE', false))
+    with opened as materialized (
+        select mount, minor, call_time, delegation
+        from operations
+             join (select call, mount, minor, callback, call_time from calls) using (call)
+        where op = 'OPEN' and status = 0 and not callback
+    ),
+    mounts as (
+        select mount, count(*) as whole,
+               min(call_time) filter (delegation not in ('NONE', 'NONE_EXT')) as granted
+        from opened group by mount
+    )
+    select mount, granted, count(*) as opens, any_value(whole) - count(*) as later,
+           min(call_time) as first, max(call_time) as last, bool_or(minor = 0) as apart
+    from opened join mounts using (mount)
+    where granted is null or call_time < granted
+    group by mount, granted
+    having count(*) >= {ENOUGH} and bool_and(coalesce(delegation = 'NONE', false))
 """
 
 
@@ -139,8 +155,10 @@ _AGAIN = f"""
         select mount, file, call, call_frame, op,
                row_number() over (partition by mount, file, op order by call_time, call) > 1
                    as again
-        from calls semi join ungranted using (mount) semi join unchanged_files using (file)
+        from calls join (select mount, granted from ungranted) using (mount)
+             semi join unchanged_files using (file)
         where not callback and op in ('OPEN', 'CLOSE') and status = 0
+              and (granted is null or call_time < granted)
     ),
     timed as materialized (
         select mount, file, call_frame, op, share, pause
@@ -151,6 +169,6 @@ _AGAIN = f"""
                count(*) filter (op = 'OPEN') as again, {spared.columns("true")}
         from timed group by mount
     )
-    select mount, opens, first, last, apart, files, again, {spared.names("spared")}
+    select mount, opens, later, first, last, apart, files, again, {spared.names("spared")}
     from counted join ungranted using (mount) where again > 0
 """

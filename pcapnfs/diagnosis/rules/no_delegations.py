@@ -1,4 +1,4 @@
-"""Files are opened again and again at the server, because it grants no delegations."""
+"""Files are opened again and again at the server, because it grants no delegations, or none yet."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
-            title="Files are opened again and again, and the server grants no delegations",
-            seen=f"The server granted a delegation with none of {units.counted(pair.opens, 'OPEN')}"
-            f". {units.count(pair.again)} of them were of {units.counted(pair.files, 'file')} that "
+            title=_BEFORE if pair.later else _NEVER,
+            seen=f"{_granted(pair)}. {units.count(pair.again)} of these were of "
+            f"{units.counted(pair.files, 'file')} that "
             "the client had opened before, to read, as everybody did, and that had not changed. "
             f"These and their CLOSEs are {units.count(pair.spared.calls)} of "
             f"{units.counted(pair.calls, 'call')}.",
@@ -63,6 +63,16 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _granted(pair: OpenedAgain) -> str:
+    """With which OPENs there was no delegation."""
+    if not pair.later:
+        return f"The server granted a delegation with none of {units.counted(pair.opens, 'OPEN')}"
+    return (
+        f"The server granted a delegation with none of the first {units.count(pair.opens)} of "
+        f"{units.counted(pair.opens + pair.later, 'OPEN')}"
+    )
+
+
 def _may_begin(pair: OpenedAgain) -> bool:
     """Whether the server may have been started so lately that it grants none yet."""
     return pair.span_s < GRACE_S
@@ -70,9 +80,15 @@ def _may_begin(pair: OpenedAgain) -> bool:
 
 def _advice(pair: OpenedAgain) -> tuple[Advice, ...]:
     """What brings delegations, by version, and what does without them."""
+    if pair.later:
+        return (*((_AT_FIRST,) if _may_begin(pair) else ()), _KEEP_OPEN)
     begins = (_LATER,) if _may_begin(pair) else ()
     return (_GRANT, *begins, *((_CALL_BACK,) if pair.called_back_apart else ()), _KEEP_OPEN)
 
+
+_NEVER = "Files are opened again and again, and the server grants no delegations"
+_BEFORE = "Files were opened again and again before the server granted a delegation"
+"""What it is called."""
 
 _WHY = (
     "Each open() and close() is a round trip to the server, whatever the client has cached. Under "
@@ -89,6 +105,12 @@ _GRANT = Advice(
 _LATER = Advice(
     "If the server had been started less than a minute or two before, look again later: as long as "
     "clients may reclaim their locks (grace period), a Linux server opens files but grants nothing."
+)
+
+_AT_FIRST = Advice(
+    "If the server had been started less than a minute or two before, look again later: as long as "
+    "clients may reclaim their locks (grace period), a Linux server opens files but grants "
+    "nothing, and afterwards it grants delegations."
 )
 
 _CALL_BACK = Advice(

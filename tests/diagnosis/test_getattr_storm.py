@@ -237,6 +237,12 @@ def test_what_came_late_by_an_open_is_an_opens() -> None:
     assert "No timeout had run out" not in seen.why
     assert "Most come from opens" in seen.why
     assert "nocto" in seen.advice[0].action
+    # Only of files that were asked about twice it is known that they were opened a few times.
+    assert not any("opened a few times" in each.action for each in seen.advice)
+    (seen,) = seen_by(RULE, nothing(questions=(replace(opened, files=73),)))
+    assert any("opened a few times" in each.action for each in seen.advice)
+    (seen,) = seen_by(RULE, nothing(questions=(replace(opened, files=74),)))
+    assert not any("opened a few times" in each.action for each in seen.advice)
     (seen,) = seen_by(RULE, nothing(questions=(replace(opened, opened_late=62),)))
     assert "actimeo=60" in seen.advice[0].action
 

@@ -54,6 +54,9 @@ at most."""
 TREE = 30
 """So many files and more are a tree, and none that programs keep an eye on."""
 
+AGAIN = 2
+"""So many times on average each file was asked about where several programs read it."""
+
 OPENS = 0.5
 """From this part of the GETATTRs on, opens are why."""
 
@@ -208,7 +211,7 @@ def _from_listings(pair: Questions) -> bool:
 
 
 def _from_readers(pair: Questions) -> bool:
-    """Whether most came from programs that each open many files, one after the other, once."""
+    """Whether most came from one or a few programs that each open many files, once."""
     return (
         _from_opens(pair)
         and not _from_listings(pair)
@@ -317,7 +320,8 @@ def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
         return (_POLL_LESS, _NOCTO)
     if _from_readers(pair):
         some = _expired(pair) >= SOME * pair.unchanged.calls
-        return (_NOCTO_LONGER if some else _NOCTO, _READ_LESS, _DELEGATIONS)
+        again = (_READ_LESS,) if _about_files(pair) >= AGAIN * pair.files else ()
+        return (_NOCTO_LONGER if some else _NOCTO, *again, _DELEGATIONS)
     if _from_opens(pair):
         return (_KEEP_OPEN, _NOCTO, _DELEGATIONS)
     # Neither spares what is never opened: a walk that asks for files by name.

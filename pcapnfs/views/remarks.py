@@ -123,11 +123,9 @@ def _mounting(result: Comparison) -> list[str]:
 
 
 def _not_used(result: Comparison) -> list[str]:
-    """For how long nobody used what was mounted, where that is much of a run."""
+    """For how long nobody used what was mounted, in both runs where that is much of one."""
     sides = ((result.before, "BEFORE"), (result.after, "AFTER"))
-    told = [
-        f"{joined(run.mount_idle.told)} of {title}"
-        for run, title in sides
-        if run.known and run.mount_idle.whole_s >= IDLE_SHARE * run.run_s > 0
-    ]
-    return [f"The run times are without {'; '.join(told)}."] if told and ran(result) else []
+    known = [(run, title) for run, title in sides if run.known]
+    noticed = any(run.mount_idle.whole_s >= IDLE_SHARE * run.run_s > 0 for run, _ in known)
+    told = [f"{joined(idle)} of {title}" for run, title in known if (idle := run.mount_idle.told)]
+    return [f"The run times are without {'; '.join(told)}."] if noticed and ran(result) else []

@@ -369,17 +369,19 @@ def test_names_stay_text_on_the_page() -> None:
 
 
 def test_what_run_times_are_without_is_told_from_a_twentieth_on() -> None:
+    """Of both where it is as much of one: else it would seem that the other one had none."""
     result = samples.comparison()
     before = replace(result.before, run_s=20.0, mount_idle=MountIdle(before_s=1.0))
     after = replace(result.after, run_s=20.0, mount_idle=MountIdle(before_s=0.5, after_s=0.49))
-    (line,) = _about_use(replace(result, before=before, after=after))
-    assert line == "The run times are without 1.00 s between mount and first use of BEFORE."
-    shorter = replace(after, run_s=10.0)
-    (both,) = _about_use(replace(result, before=before, after=shorter))
+    (both,) = _about_use(replace(result, before=before, after=after))
     assert both == (
         "The run times are without 1.00 s between mount and first use of BEFORE; 500 ms between "
         "mount and first use and 490 ms between last use and unmount of AFTER."
     )
+    (only,) = _about_use(replace(result, before=before))
+    assert only == "The run times are without 1.00 s between mount and first use of BEFORE."
+    longer = replace(before, run_s=20.1)
+    assert _about_use(replace(result, before=longer, after=after)) == []
     assert _about_use(result) == []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pcapnfs.analyses.caching.questions import Questions, questions
@@ -108,6 +110,64 @@ def test_what_came_late_may_be_an_open_where_the_file_is_read() -> None:
     of_v4 = [ask(number, 4.0 * number, version=4) for number in range(1, 22)]
     found = asked(*of_v4, use(22, "READ", 84.1, 4), use(23, "ACCESS", 84.05, 4))
     assert (found.opened_late, found.either) == (0, 0)
+
+
+def walked(
+    *, unlisted: int = 0, after_s: float = 0.003, version: int = 4, directories: int = 20
+) -> int:
+    """How many questions about directories are for access times.
+
+    Each directory is known, then listed, and later come two questions, which take 2 ms.
+
+    Args:
+        unlisted: So many are not listed, but used otherwise.
+        after_s: From the first question to the second, seconds.
+        version: The version of NFS.
+        directories: How many there are.
+    """
+    steps: list[list[Row]] = []
+    for about in range(1, directories + 1):
+        first_s = 0.2 * about
+        for at_s, op in (
+            (first_s, "GETATTR"),
+            (first_s + 0.1, "ACCESS" if about <= unlisted else "READDIR"),
+            (first_s + 9.0, "GETATTR"),
+            (first_s + 9.0 + after_s, "GETATTR"),
+        ):
+            step = ask(len(steps) + 1, at_s, about, version=version)
+            steps.append([{**each, "op": op} for each in step])
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    files = [file(about, f"d{about}", "directory") for about in range(1, directories + 1)]
+    span = meta(end_ns=START_NS + 100_000 * MILLISECOND)
+    with trace_of(span, calls=calls, operations=operations, files=files) as trace:
+        (pair,) = questions(trace)
+    return pair.listed
+
+
+def test_a_listing_leaves_an_access_time_to_ask_for() -> None:
+    """By stat(), right before the directory is opened again."""
+    assert walked() == 20
+    assert walked(unlisted=2) == 18
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        # Two programs that open it, one after the other.
+        {"after_s": 0.004},
+        # READDIR of NFSv3 brings the directory's attributes.
+        {"version": 3},
+        # It asks where nothing changed the access time, too: it trusts no attributes.
+        {"unlisted": 3},
+        # Few are not looked at.
+        {"directories": 9},
+    ],
+    ids=["apart", "NFSv3", "noac", "few"],
+)
+def test_other_questions_about_directories_are_not_for_access_times(
+    given: dict[str, Any],
+) -> None:
+    assert walked(**given) == 0
 
 
 @pytest.mark.parametrize(

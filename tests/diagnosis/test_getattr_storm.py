@@ -225,6 +225,20 @@ def test_programs_that_read_a_tree_one_after_the_other_are_helped_by_nocto(
     assert (f"about {files} files" in seen.seen) is ("keep files" not in first)
 
 
+def test_what_asks_for_access_times_of_directories_is_helped_by_noatime() -> None:
+    """From a tenth of the GETATTRs on."""
+    walked = replace(STORM, young=300, young_directories=300, directories=100, listed=32)
+    (seen,) = seen_by(RULE, nothing(questions=(walked,)))
+    assert seen.seen.endswith(
+        "; 300 were about 100 directories, 32 of them behind a listing and right before the next "
+        "about the same, as stat() asks before an open for the access time that listing changed."
+    )
+    assert "noatime" in seen.advice[1].action
+    (fewer,) = seen_by(RULE, nothing(questions=(replace(walked, listed=31),)))
+    assert fewer.seen.endswith("; 300 were about 100 directories.")
+    assert not any("noatime" in each.action for each in fewer.advice)
+
+
 def test_what_came_late_by_an_open_is_an_opens() -> None:
     """A second of listing lies before each file of a tree is opened for the first time."""
     opened = replace(STORM, young=93, young_directories=10, opened_late=63, files=100)

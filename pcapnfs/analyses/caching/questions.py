@@ -102,6 +102,9 @@ class Questions(Record):
     either: int = 0
     """The others that came so late, about files of NFSv3 that it read at some time: an open of what
     it has cached sends nothing else, nor does a program that looks at expired attributes."""
+    listed: int = 0
+    """Those of `young_directories`, of NFSv4, right behind which came another one about the same
+    directory, and before which the client had listed it: for the access time that this changed."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -151,11 +154,16 @@ def of_learned(
             files=integer(values[20] or 0),
             opened_late=integer(values[21] or 0),
             either=integer(values[22] or 0),
+            listed=integer(values[23] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
     return tuple(sorted(found, key=lambda each: (-each.asked, each.client, each.server)))
 
+
+VAIN = 10
+"""Where one in so many of the questions right before another has no listing before it, the client
+trusts no attributes (noac, acdirmin=0), whatever it lists."""
 
 _SOON = f"""
     call_time - lag(call_time) over (
@@ -218,6 +226,34 @@ _QUESTIONS = f"""
                read and not coalesce(opened, false) as either
         from about semi join late using (call)
     ),
+    -- READDIR of NFSv4 brings no attributes of the directory, whose access time it changes: a
+    -- stat() asks for that, and the open behind it once more, without a call in between.
+    visited as materialized (
+        select mount, file, call, share from timed where directory and young and version = 4
+        qualify count(*) over (partition by mount) >= {ENOUGH}
+    ),
+    steps as (
+        select call, lag(op) over following = 'READDIR' as listed,
+               lead(call) over following as next,
+               lead(call_time) over following - call_time as after
+        from (
+            select mount, file, call, call_time, op from calls
+                 semi join visited using (mount, file)
+            where not callback
+        )
+        window following as (partition by mount, file order by call_time, call)
+    ),
+    pairs as (
+        select mount, call, coalesce(listed, false) as listed
+        from visited join steps using (call)
+        where after < 2 * share and next in (select call from visited)
+    ),
+    dated as (
+        select call, listed from pairs where mount in (
+            select mount from pairs group by mount
+            having count(*) filter (not listed) * {VAIN} <= count(*)
+        )
+    ),
     spared as (
         select mount, {spared.columns("true", "unchanged")},
                {spared.columns("fresh_file", "fresh_file")},
@@ -228,8 +264,9 @@ _QUESTIONS = f"""
                count(distinct file) filter (young and directory) as directories,
                count(*) filter (young and not directory and version = 4) as young_unopened,
                count(distinct file) filter ((young or opened_late) and not directory) as files,
-               count(*) filter (opened_late) as opened_late, count(*) filter (either) as either
-        from timed left join opens using (call) group by mount
+               count(*) filter (opened_late) as opened_late, count(*) filter (either) as either,
+               count(*) filter (listed) as listed
+        from timed left join opens using (call) left join dated using (call) group by mount
     ),
     counted as (
         select mount, count(*) as asked, count(*) filter (finding <> 'first'::finding) as compared
@@ -238,6 +275,6 @@ _QUESTIONS = f"""
     select mount, asked, compared, {spared.names("unchanged")},
            {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
            young, young_directories, directories, young_unopened, files,
-           opened_late, either
+           opened_late, either, listed
     from counted left join spared using (mount)
 """

@@ -268,7 +268,16 @@ def _of_directories(pair: Questions) -> str:
         return ""
     return (
         f"; {units.count(pair.young_directories)} were about "
-        f"{units.counted(pair.directories, 'directory', 'directories')}"
+        f"{units.counted(pair.directories, 'directory', 'directories')}{_listed(pair)}"
+    )
+
+
+def _listed(pair: Questions) -> str:
+    if not _dated(pair):
+        return ""
+    return (
+        f", {units.count(pair.listed)} of them behind a listing and right before the next about "
+        "the same, as stat() asks before an open for the access time that listing changed"
     )
 
 
@@ -315,9 +324,9 @@ def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
     if _doubted(pair):
         return (_LOCK_LESS if locked else _CHANGE_LESS, _KEEP, _DELEGATIONS)
     if _from_walks(pair):
-        return (_WALK_LESS, _NOCTO)
+        return (_WALK_LESS, *_dated(pair), _NOCTO)
     if _from_listings(pair):
-        return (_POLL_LESS, _NOCTO)
+        return (_POLL_LESS, *_dated(pair), _NOCTO)
     if _from_readers(pair):
         some = _expired(pair) >= SOME * pair.unchanged.calls
         again = (_READ_LESS,) if _about_files(pair) >= AGAIN * pair.files else ()
@@ -331,6 +340,11 @@ def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
     if _from_either(pair):
         return (*first, _NOCTO_LONGER, _DELEGATIONS)
     return (*first, _LONGER, *nocto, *((_DELEGATIONS,) if opened else ()))
+
+
+def _dated(pair: Questions) -> tuple[Advice, ...]:
+    """What spares questions for access times of directories, where they are some of them."""
+    return (_NOATIME,) if pair.listed >= SOME * pair.unchanged.calls else ()
 
 
 _WITHOUT_ACLS = Advice(
@@ -364,6 +378,12 @@ _POLL_LESS = Advice(
     "A program opens the same directories again and again, and each open asks (it looks for new "
     "files, or lists them anew each time): have it look less often, or keep what it read. Only "
     "acdirmin=0 (noac, actimeo=0) asks as often, if nfsstat -m shows it for one of the mounts."
+)
+
+_NOATIME = Advice(
+    "Mount with noatime, or nodiratime, on the client (mount -o remount,noatime, or in fstab): who "
+    "calls stat() for a directory that was listed then gets the access time that it knows.",
+    "programs that go by access times (cleaners of old files) see older ones.",
 )
 
 _LOCK_LESS = Advice(

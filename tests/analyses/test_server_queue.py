@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import cast
 
@@ -162,6 +163,96 @@ def test_where_nearly_all_wait_for_others_calls_queue() -> None:
     assert "server" in verdict.named
     assert "queueing at the server" in verdict.sentence
     assert "calls waited 16.9 ms each until others were answered" in verdict.sentence
+
+
+def two_threads(*, alone: int = 30, waiting: int = 0) -> list[Row]:
+    """GETATTRs beside one CREATE, then 30 beside two of 20 ms on other connections, behind these.
+
+    Args:
+        alone: Those beside one CREATE.
+        waiting: How many of them are answered behind it all the same.
+    """
+    rows = [at(number, "GETATTR", 10 * number, 10 * number + 1, file=1) for number in range(1, 6)]
+    for turn in range(alone + 30):
+        since, number, both = 100 + 30 * turn, 10 + 3 * turn, turn >= alone
+        until = 21 if both or turn < waiting else 2.2
+        rows += [
+            create(number, since, since + 20, connection=1),
+            *([create(number + 1, since + 0.5, since + 25, connection=2)] if both else []),
+            at(number + 2, "GETATTR", since + 1, since + until, file=1),
+        ]
+    return rows
+
+
+def test_a_server_with_several_threads_keeps_small_calls_waiting_when_all_are_taken() -> None:
+    with trace_of(calls=two_threads()) as trace:
+        found = server_queues(trace, [SERVER])[SERVER]
+        (client,) = waits_by_client(trace)
+        measured = measure(trace)
+    assert (found.at_a_time, found.alone, found.behind, found.waited) == (2, 5, 30, 30)
+    assert found.elsewhere == 30
+    assert client.calls == 65
+    assert client.time_s == pytest.approx(30 * 0.019)
+    assert measured.queue_s == pytest.approx(30 * 0.019 / 65)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param(two_threads(alone=29), id="too few that found a thread"),
+        pytest.param(two_threads(waiting=4), id="some waited for a single one"),
+    ],
+)
+def test_where_small_calls_are_not_told_apart_by_how_many_are_under_way_none_is(
+    calls: list[Row],
+) -> None:
+    with trace_of(calls=calls) as trace:
+        assert server_queues(trace, [SERVER])[SERVER].at_a_time == 1
+        assert waits_by_client(trace) == ()
+
+
+def shared(streams: int, seed: int, think_ms: float, creates: float, work_ms: float) -> list[Row]:
+    """Programs whose calls one processor works on side by side, each as much slower."""
+    chance = random.Random(seed)
+    rows = [at(number, "GETATTR", 10 * number, 10 * number + 1, file=1) for number in range(1, 6)]
+    now, asleep = 100.0, [(100.0 + stream / 10, stream) for stream in range(streams)]
+    busy: list[tuple[float, float, int, bool]] = []
+    while len(rows) < 600:
+        asleep.sort()
+        came = asleep[0][0] if asleep else math.inf
+        done = now + min(busy)[0] * len(busy) if busy else math.inf
+        then = min(came, done)
+        each = (then - now) / max(1, len(busy))
+        busy = [(left - each, since, stream, makes) for left, since, stream, makes in busy]
+        now = then
+        if came <= done:
+            stream, makes = asleep.pop(0)[1], chance.random() < creates
+            work = chance.uniform(0.5, 1.5) * (work_ms if makes else 1.0)
+            busy.append((work, now, stream, makes))
+            continue
+        _, since, stream, makes = busy.pop(busy.index(min(busy)))
+        number = len(rows) + 1
+        rows.append(
+            create(number, since, now, directory=1000 + stream)
+            if makes
+            else at(number, "GETATTR", since, now, file=2000 + stream)
+        )
+        asleep.append((now + chance.expovariate(1 / think_ms), stream))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("streams", "seed", "think_ms", "creates", "work_ms"),
+    [(6, 1, 5, 0.4, 10), (12, 1, 20, 0.1, 3), (13, 156, 5, 0.4, 2), (17, 371, 2, 0.1, 3)],
+)
+def test_a_processor_that_all_calls_share_has_no_number_of_threads(
+    streams: int, seed: int, think_ms: float, creates: float, work_ms: float
+) -> None:
+    """However many calls are under way, an answer comes now and then behind another by chance."""
+    with trace_of(calls=shared(streams, seed, think_ms, creates, work_ms)) as trace:
+        found = server_queues(trace, [SERVER])[SERVER]
+    assert found.waited >= 30
+    assert found.at_a_time == 1
 
 
 def test_other_storage_makes_the_queue_shorter() -> None:

@@ -52,7 +52,7 @@ def test_a_little_less_is_not(bands: tuple[Band, ...]) -> None:
 
 
 QUEUED = ServerQueue(
-    alone=20, alone_s=0.0003, behind=50, waited=40, elsewhere=30, holder="10.0.0.9",
+    at_a_time=1, alone=20, alone_s=0.0003, behind=50, waited=40, elsewhere=30, holder="10.0.0.9",
     holder_op="WRITE", held=19, waited_s=0.024, time_s=0.7, frames=(11, 13),
 )  # fmt: skip
 
@@ -74,6 +74,15 @@ def test_small_calls_that_wait_for_others_stand_in_a_queue() -> None:
     assert "of a connection one by one" not in seen.why
     (seen,) = seen_by(RULE, queue(replace(QUEUED, elsewhere=0)))
     assert "of a connection one by one" in seen.why
+
+
+def test_of_several_threads_it_is_told_how_many_calls_they_work_on() -> None:
+    material = queue(replace(QUEUED, at_a_time=2, elsewhere=0))
+    (seen,) = seen_by(RULE, material)
+    assert seen.seen.startswith("40 of 50 small calls that came while 2 or more others were under")
+    assert seen.seen.endswith("hardly one did: it works on 2 calls at a time.")
+    assert "or there is only one" not in seen.why
+    assert "of a connection one by one" not in seen.why
 
 
 def test_stable_calls_wait_in_the_same_queue() -> None:

@@ -6,10 +6,12 @@ was answered, and were answered right after that, or right after other small one
 server that has a thread to spare answers them at once, whatever others wait for. Two calls of one
 directory may wait for each other on any server, which locks it (so CREATE and LOOKUP), and what
 comes behind much data waits for the link; they are no proof. Small ones that wait side by side do
-not wait for each other: of those only the call is asked that all of them came after. Of servers
-where nearly all wait so, also for how long each client's do, and whose calls it was that they
-waited for; of servers that work on one call at a time (`in_turn`), for how long all do. What waits
-for its connection instead is in `queued_replies`.
+not wait for each other: of those only the call is asked that all of them came after. A server with
+several threads answers at once until all are taken: from so many calls under way on nearly all
+small ones wait, and with fewer hardly one does. Of servers where nearly all wait so, also for how
+long each client's do, and whose calls it was that they waited for; of servers that work on one call
+at a time (`in_turn`), for how long all do. What waits for its connection instead is in
+`queued_replies`.
 """
 
 from __future__ import annotations
@@ -80,15 +82,25 @@ NEARLY_ALL = 0.8
 """Share of the small calls that came while others were under way which must have waited for one."""
 
 
+HARDLY_ANY = 0.1
+"""Share of those that came while fewer were under way, but another one was, up to which a server
+has several threads, and these found one to spare: what comes right after another answer by chance
+waited for none."""
+
+
 class ServerQueue(Record):
     """Small calls at one server."""
+
+    at_a_time: int
+    """Calls under way from which on small ones that come are counted in behind: those that it works
+    on at a time, where nearly all of these waited."""
 
     alone: int
     """Those that came while no other call was under way there."""
     alone_s: float
     """Their median service time, seconds."""
     behind: int
-    """Those that came while another one was."""
+    """Those that came while as many were as it works on at a time."""
     waited: int
     """Those of them that were answered right after another call, and waited for it."""
     elsewhere: int
@@ -123,6 +135,8 @@ class ClientWaits(Record):
 def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
     """Whether `waits_by_client` can find any: to ask what each call waited for takes a while.
 
+    Where it works on several at a time, those that came while fewer were under way are quick.
+
     Args:
         alone: Service times of the small calls that came while no other was under way, seconds.
         behind: Those of the other small ones.
@@ -130,7 +144,9 @@ def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
     if len(alone) < ALONE or len(behind) < LEAST_CALLS:
         return False
     (most,) = quantiles(behind, (1 - NEARLY_ALL,))
-    return bool(most >= _much_longer_s(alone))
+    longer_s = _much_longer_s(alone)
+    several = len(behind) >= 2 * LEAST_CALLS and behind.mean() >= longer_s
+    return bool(most >= longer_s or several)
 
 
 def may_stand(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
@@ -201,6 +217,7 @@ def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
             "alone": ALONE,
             "enough": LEAST_CALLS,
             "share": NEARLY_ALL,
+            "hardly": HARDLY_ANY,
         },
     )
     return _waits(rows)
@@ -226,11 +243,15 @@ def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue
             "least": LEAST_NS,
             "wakes": WAKES_NS,
             "much": MUCH_BYTES,
+            "enough": LEAST_CALLS,
+            "share": NEARLY_ALL,
+            "hardly": HARDLY_ANY,
             "examples": EXAMPLES,
         },
     )
     return {
         server: ServerQueue(
+            at_a_time=integer(at_a_time),
             alone=integer(alone),
             alone_s=seconds(alone_ns) or 0.0,
             behind=integer(behind),
@@ -245,6 +266,7 @@ def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue
         )
         for (
             server,
+            at_a_time,
             alone,
             alone_ns,
             behind,
@@ -288,7 +310,10 @@ def _asked(servers: str) -> str:
 
 
 def _small(servers: str) -> str:
-    """The small calls to some servers, with whether each waited, as parts of a query."""
+    """The small calls to some servers, with whether each waited, as parts of a query.
+
+    And how many calls each of these servers works on at a time.
+    """
     return f"""{_asked(servers)},
     went as (
         select came.*, alone, usual,
@@ -324,44 +349,81 @@ def _small(servers: str) -> str:
                ) as waited
         from followed
         where small
+    ),
+    answers as (
+        select distinct server, reply_time,
+               count(*) over (partition by server order by reply_time) as answered
+        from asked
+    ),
+    under_way as materialized (
+        select told.*, number - 1 - coalesce(answered, 0) as others
+        from told join (
+            select call, row_number() over (partition by server order by call_time, call) as number
+            from asked
+        ) using (call) asof left join answers
+            on told.server = answers.server and told.call_time >= answers.reply_time
+    ),
+    by_others as (
+        select server, others, count(*) as calls, count(*) filter (waited) as waited
+        from under_way where behind group by all
+    ),
+    from_on as (
+        select server, others, sum(calls) over onwards as calls, sum(waited) over onwards as waited,
+               coalesce(sum(calls) over below, 0) as fewer,
+               coalesce(sum(waited) over below, 0) as fewer_waited
+        from by_others
+        window onwards as (partition by server order by others
+                           rows between current row and unbounded following),
+               below as (partition by server order by others
+                         rows between unbounded preceding and 1 preceding)
+    ),
+    limits as (
+        select server, min(if(fewer = 0, 1, others)) as at_a_time
+        from from_on
+        where waited >= greatest($enough, $share * calls)
+            and (fewer = 0 or fewer >= $enough and fewer_waited <= $hardly * fewer)
+        group by server
     )
     """
 
 
 _WAITS = f"""
-    with {_small("true")},
-    queues as (
-        select server from told group by server
-        having any_value(alone) >= $alone and count(*) filter (waited) >= $enough
-            and count(*) filter (waited) >= $share * count(*) filter (behind)
-    )
+    with {_small("true")}
     select client, server, count(*), coalesce(
-        sum(before.answered - call_time) filter (waited), 0
+        sum(before.answered - call_time) filter (waited and others >= at_a_time), 0
     )::bigint
-    from told semi join queues using (server) group by client, server order by client, server
+    from under_way join limits using (server)
+    where alone >= $alone group by client, server order by client, server
 """
 
 _OF_SERVERS = f"server in (select {given.rows('servers', 'varchar')})"
 
 _QUEUED = f"""
     with {_small(_OF_SERVERS)},
+    held as (
+        select under_way.* replace (
+                   others >= coalesce(at_a_time, 1) and behind as behind,
+                   others >= coalesce(at_a_time, 1) and waited as waited
+               ), coalesce(at_a_time, 1) as at_a_time
+        from under_way left join limits using (server)
+    ),
     shared as (
-        select told.*, coalesce(share, 0)::double * (before.answered - call_time)
+        select held.*, coalesce(share, 0)::double * (before.answered - call_time)
                    / greatest(reply_time - call_first_time, 1) as part
-        from told left join shares using (call)
+        from held left join shares using (call)
     ),
     holders as (
         select server, before.client as holder, mode(before.op order by before.op) as holder_op,
                count(*) as calls, count(*) filter (client <> before.client) as held
-        from told where waited group by all
+        from held where waited group by all
     ),
     most as (
         select server,
                arg_max({{holder: holder, op: holder_op, held: held}}, (calls, holder)) as most
         from holders group by server
     )
-    select server, any_value(alone), any_value(usual), count(*) filter (behind),
-           count(*) filter (waited),
+    select server, any_value(at_a_time), any_value(alone), any_value(usual),
+           count(*) filter (behind), count(*) filter (waited),
            count(*) filter (waited and before.connection <> connection),
            any_value(most.holder), any_value(most.op), coalesce(any_value(most.held), 0),
            median(took) filter (waited), coalesce(sum(part) filter (waited), 0)::bigint,

@@ -53,6 +53,12 @@ _MORE_OTHER = Advice(
 """To a server that says that it is not Linux."""
 
 
+_AT_A_TIME = (
+    " Of those that came while fewer were, hardly one did: it works on {calls} calls at a time."
+)
+"""What is said besides where it does on more than one."""
+
+
 QUEUE_AT = "Calls queue at the server "
 """How a title begins that is about small calls which wait for others."""
 
@@ -129,7 +135,8 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         else ""
     )
     others = small.held >= values[HELD.name] * small.waited
-    single = others and _comes_one_by_one(material, small.holder)
+    several = small.at_a_time > 1
+    single = others and not several and _comes_one_by_one(material, small.holder)
     holder = (_holder(small.holder, single=single),) if others else ()
     if others:
         elsewhere = (
@@ -140,18 +147,26 @@ def _queue(server: Load, small: ServerQueue, material: Material, values: Values)
         severity=by_cost(material, claims, sure=False),
         title=f"{QUEUE_AT}{server.server}" + (f" behind those of {small.holder}" if others else ""),
         seen=f"{units.count(small.waited)} of {units.counted(small.behind, 'small call')} that "
-        "came while others were under way waited until one of those was answered, and were "
+        f"came while {f'{units.count(small.at_a_time)} or more ' if several else ''}others were "
+        "under way waited until one of those was answered, and were "
         f"answered right after it: {units.duration(small.waited_s)} after they had come (median), "
-        f"where it takes {units.duration(small.alone_s)} without others.{elsewhere}",
+        f"where it takes {units.duration(small.alone_s)} without others.{elsewhere}"
+        + (_AT_A_TIME.format(calls=units.count(small.at_a_time)) if several else ""),
         why="Small calls need neither data nor disk: a server with a thread to spare answers them "
         "at once. Here "
         + (
             f"{small.holder} sends one call at a time, and that holds up the others, as where "
             "there is only one thread"
             if single
+            else "all its threads wait for storage, as far as can be seen"
+            if several
             else "all its threads wait for storage, or there is only one"
         )
-        + ("" if small.elsewhere else ", or the server takes the calls of a connection one by one")
+        + (
+            ""
+            if small.elsewhere or several
+            else ", or the server takes the calls of a connection one by one"
+        )
         + ". Calls that need storage stand in the same queue, so that it looks slower than it is.",
         advice=(
             *(() if single else holder),

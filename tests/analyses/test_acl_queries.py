@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.caching.acl_queries import acl_queries
+from pcapnfs.analyses.caching.acl_queries import AclQueries, acl_queries
 from tests.unit.rows import call, operation, trace_of
 
 ASKED = {"program": 100227, "protocol": "nfsacl3"}
@@ -59,6 +59,51 @@ def test_of_nfsv4_what_asks_for_the_acl_alone_is_counted_with_names_of_attribute
     assert found.listed.calls == 1
     assert found.listed.time_s == pytest.approx(0.005)
     assert (found.changed, found.extended) == (1, 2)
+
+
+ACL = "00001000:00000000"
+
+
+def of_acls(*asked: tuple[str, int]) -> AclQueries:
+    """Those of calls that read and set an ACL or an extended attribute of files, in that order."""
+    calls = [
+        call(number, op, 2 * number, file=file, protocol="4.2", stability=stability)
+        for number, (op, file) in enumerate(asked, 1)
+        for stability in ["stable" if op.startswith("SET") else "unstable"]
+    ]
+    operations = [
+        operation(number, op, attributes=ACL if op.endswith("ETATTR") else None)
+        for number, (op, _) in enumerate(asked, 1)
+    ]
+    with trace_of(calls=calls, operations=operations) as trace:
+        (found,) = acl_queries(trace)
+    return found
+
+
+def test_what_is_set_on_an_object_of_which_none_was_read_is_copied() -> None:
+    found = of_acls(
+        ("GETXATTR", 1), ("SETXATTR", 11), ("GETATTR", 1), ("SETATTR", 11),
+        # Two programs at once.
+        ("GETATTR", 2), ("GETATTR", 3), ("SETATTR", 12), ("SETATTR", 13),
+    )  # fmt: skip
+    assert (found.changed, found.copied.calls, found.copied_acls) == (0, 4, 3)
+    assert found.copied_from.calls == 1
+    assert found.extended == 2
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param([("GETATTR", 2), ("GETATTR", 1), ("SETATTR", 1)], id="read before"),
+        pytest.param([("SETATTR", 1), ("GETATTR", 2)], id="none read before"),
+        pytest.param([("GETXATTR", 2), ("SETATTR", 1), ("GETATTR", 2)], id="of another kind"),
+        # Two of them may be read for each that is set.
+        pytest.param([*(("GETATTR", file) for file in (2, 3, 4)), ("SETATTR", 1)], id="listed"),
+    ],
+)
+def test_what_a_program_sets_that_changes_acls_is_no_copy(asked: list[tuple[str, int]]) -> None:
+    found = of_acls(*asked)
+    assert (found.changed, found.copied.calls, found.copied_from.calls) == (1, 0, 0)
 
 
 def test_extended_attributes_alone_are_none() -> None:

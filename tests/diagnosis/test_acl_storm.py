@@ -12,7 +12,9 @@ from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import clock
 from tests.diagnosis.material import nothing, seen_by
 
-STORM = AclQueries("10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0, 0)
+STORM = AclQueries(
+    "10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0, 0, NONE, 0, NONE
+)
 
 
 def test_a_tenth_of_the_calls_is_told() -> None:
@@ -47,6 +49,27 @@ def test_that_of_nfsv4_is_an_attribute_and_noacl_no_way_out() -> None:
     (used,) = seen_by(RULE, nothing(acl_queries=(replace(pair, extended=1),)))
     assert used.seen.endswith("ask for extended attributes as well; 1 call read or changed one.")
     assert not any("vers=4.1" in advice.action for advice in used.advice)
+
+
+def test_what_copies_acls_and_attributes_costs_as_well_and_shows_no_use_of_them() -> None:
+    pair = replace(
+        STORM, by_attribute=100, extended=75, copied=Spared(90, 0.5, 0.05, (7,)), copied_acls=60,
+        copied_from=Spared(30, 0.2, 0.02, (6,)),
+    )  # fmt: skip
+    (seen,) = seen_by(RULE, nothing(acl_queries=(pair,)))
+    assert seen.seen.endswith(
+        "90 calls copied what was read (60 an ACL, 30 an extended attribute): on an object of "
+        "which none was read. Each object has an ACL, which may say no more than the mode."
+    )
+    assert [(each.row, round(each.seconds, 9)) for each in seen.claims] == [
+        ("unstable", 0.6),
+        ("stable", 0.5),
+        ("client", 0.17),
+    ]
+    assert seen.calls == 220
+    assert "in place of -a" in seen.advice[0].action
+    (used,) = seen_by(RULE, nothing(acl_queries=(replace(pair, changed=1),)))
+    assert used.seen.endswith("none was read. 1 call set one, so that ACLs are used here.")
 
 
 def test_of_both_versions_both_are_told() -> None:

@@ -55,7 +55,8 @@ def test_fewer_are_told_where_they_take_a_tenth_of_the_time(
 
 
 ACLS = AclQueries(
-    ASKED.client, ASKED.server, 1000, Spared(156, 2.5, 0.5, (3, 5)), 0, NONE, 98, 0, 0
+    ASKED.client, ASKED.server, 1000, Spared(156, 2.5, 0.5, (3, 5)), 0, NONE, 98, 0, 0, NONE, 0,
+    NONE,
 )  # fmt: skip
 """Half as many that were fetched as questions were asked, for 3 s, and none that was set."""
 

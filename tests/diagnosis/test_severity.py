@@ -158,7 +158,7 @@ def test_what_is_silent_of_little_asks_the_same() -> None:
     assert costs(many, (), (Claim("stable", 2.0),), 0.01)
 
 
-STORM = AclQueries(*PAIR, 1000, Spared(60, 0.9, 0.6, (3, 5)), 0, NONE, 60, 0, 0)
+STORM = AclQueries(*PAIR, 1000, Spared(60, 0.9, 0.6, (3, 5)), 0, NONE, 60, 0, 0, NONE, 0, NONE)
 LOCKED = replace(LOCKING, calls=1000, locking=Spared(60, 0.9, 0.6, (3, 5)))
 LOOKED_UP = replace(
     VOIDED, calls=1000, asked=Spared(60, 2.0, 0.6, (3, 5)), kept=Spared(60, 0.9, 0.6, (3, 5))

@@ -46,7 +46,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{'' if pair.by_attribute else _INHERITED}. Meanwhile attributes that came with the "
             "listing expire, and are asked for as well.",
             advice=_advice(pair),
-            calls=asked.calls + pair.listed.calls,
+            calls=sum(each.calls for each in (asked, pair.listed, pair.copied, pair.copied_from)),
             confidence="certain",
             data=units.counted(pair.calls, "call"),
             frames=asked.frames,
@@ -65,8 +65,12 @@ def many(material: Material, pair: AclQueries, values: Values) -> bool:
 
 
 def _claims(pair: AclQueries) -> tuple[Claim, ...]:
-    """What they cost, with those for extended attributes."""
-    return left_out(pair.asked, pair.listed)
+    """What they cost, with those for extended attributes, and those that copy what was read."""
+    unstable, client = left_out(pair.asked, pair.listed, pair.copied_from)
+    if not pair.copied.calls:
+        return unstable, client
+    stable, more = left_out(pair.copied, row="stable")
+    return unstable, stable, Claim("client", client.seconds + more.seconds)
 
 
 def _seen(pair: AclQueries) -> str:
@@ -85,8 +89,26 @@ def _seen(pair: AclQueries) -> str:
         if pair.extended:
             told += f"; {units.counted(pair.extended, 'call')} read or changed one"
         told += "."
+    if pair.copied.calls:
+        told += _copied(pair)
     if pair.changed:
         told += f" {units.counted(pair.changed, 'call')} set one, so that ACLs are used here."
+    return told
+
+
+def _copied(pair: AclQueries) -> str:
+    """How many calls copied an ACL or extended attributes; that of an ACL tells of no use."""
+    extended = pair.copied.calls - pair.copied_acls
+    kinds = (
+        f"{units.count(pair.copied_acls)} an ACL" if pair.copied_acls else "",
+        f"{units.count(extended)} an extended attribute" if extended else "",
+    )
+    told = (
+        f" {units.counted(pair.copied.calls, 'call')} copied what was read "
+        f"({', '.join(filter(None, kinds))}): on an object of which none was read."
+    )
+    if pair.copied_acls and not pair.changed:
+        told += " Each object has an ACL, which may say no more than the mode."
     return told
 
 
@@ -94,7 +116,7 @@ def _advice(pair: AclQueries) -> tuple[Advice, ...]:
     """What helps by version: noacl is for NFSv3 alone."""
     without = (_WITHOUT_XATTRS,) if pair.listed.calls and not pair.extended else ()
     if pair.by_attribute == pair.asked.calls:
-        return (_PROGRAM, *without)
+        return (_COPY if pair.copied.calls else _PROGRAM, *without)
     return (_PROGRAM, _NEEDED, *without) if pair.changed else (_UNUSED, _PROGRAM, *without)
 
 
@@ -126,6 +148,13 @@ _UNUSED = Advice(f"Where nobody uses ACLs on this export, mount with noacl. {CHA
 _PROGRAM = Advice(
     "In the program: list without -l where only names are wanted (find -printf and stat do not ask "
     "for ACLs), and copy without -p or -A."
+)
+
+_COPY = Advice(
+    "In the program: copy without ACLs and extended attributes (cp -dR --preserve=links,timestamps "
+    "in place of -a or -p, rsync without -A and -X).",
+    "ACLs and extended attributes that files have are then not copied, nor, by cp, their owners "
+    "and modes.",
 )
 
 _NEEDED = Advice(

@@ -110,15 +110,26 @@ others! {
     UnsupportedLink = "unsupported_link",
 }
 
-/// The TCP segment that a packet holds, if there is no more to it than three headers: no fragment, no tunnel.
-/// Whether it is a copy of another was not asked.
-#[inline]
+/// The TCP segment that a packet holds, in whatever tunnels, unless it is a fragment. Whether it is a copy of
+/// another was not asked.
 pub fn glance<'a>(packet: &Glimpse<'a>) -> Option<Segment<'a>> {
     let frame = Payload::new(packet.bytes, packet.wire_length as usize);
-    let (carried, piece) = ip::parse(link::network(packet.link, frame).ok()?).ok()?;
-    let mut segment = Segment::EMPTY;
-    let plain = carried.protocol == ip::TCP && piece.is_none();
-    (plain && segment.read(carried).is_ok()).then_some(segment)
+    let mut network = link::network(packet.link, frame).ok()?;
+    for _ in 0..NESTING_LIMIT {
+        let (carried, None) = ip::parse(network).ok()? else { return None };
+        network = match carried.protocol {
+            ip::TCP => {
+                let mut segment = Segment::EMPTY;
+                return segment.read(carried).is_ok().then_some(segment);
+            }
+            ip::UDP => {
+                let datagram = Datagram::parse(&carried).ok()?;
+                tunnel::in_udp(datagram.destination.port(), datagram.payload)?
+            }
+            protocol => tunnel::in_ip(protocol, carried.payload).ok()?,
+        };
+    }
+    None
 }
 
 /// How many VLAN tags (IEEE 802.1Q) a packet has; `None` where other labels are there.

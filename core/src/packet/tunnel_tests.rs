@@ -63,6 +63,26 @@ fn every_tunnel_leads_to_the_segment() {
 }
 
 #[test]
+fn the_clocks_of_both_ends_are_heard_in_every_tunnel() {
+    let stamps = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9]; // value 7, echo 9
+    let told = |bytes: &[u8]| {
+        let glimpse = Glimpse { time_ns: 0, link: LinkType::RAW, wire_length: bytes.len() as u32, bytes };
+        timestamps(&glimpse).map(|told| (told.value, told.echo, told.from.port()))
+    };
+    let v4 = ipv4(6, 1, 0x4000, &tcp(&stamps, &DATA));
+    for (way, bytes) in ways(&v4, &ipv6(6, &tcp(&stamps, &DATA))) {
+        assert_eq!(told(&bytes), Some((7, 9, 800)), "{way}");
+    }
+    let mut nested = v4;
+    for _ in 0..NESTING_LIMIT {
+        assert_eq!(told(&nested), Some((7, 9, 800)));
+        nested = ipv4(4, 1, 0, &nested);
+    }
+    assert_eq!(told(&nested), None);
+    assert_eq!(told(&ipv4(4, 1, 0x2000, &nested)), None, "a fragment");
+}
+
+#[test]
 fn tunnels_nest_up_to_the_limit() {
     let mut nested = segment();
     for _ in 1..NESTING_LIMIT {

@@ -11,7 +11,8 @@
 //!
 //! A clock that is set forward is told from a pause by others ([`super::timestamps`]). Nothing is said of
 //! times that go back by less than [`USUAL_NS`]: a capturing host mixes up packets, and two directions may have
-//! clocks of their own.
+//! clocks of their own. Calls between which the clock was set back by less are left without their replies
+//! (`rpc/pairing.rs`).
 //!
 //! Takes the time of each packet, and of those to come where one is odd; gives the time to go by.
 

@@ -369,8 +369,8 @@ impl Pairing {
         record: &Record<'_>,
     ) -> ReplyOutcome {
         let key = Key::new(connection, caller, xid);
-        match self.answer(key) {
-            Some(Found::Request(request)) => self.answered(request),
+        match self.answer(key, record.last) {
+            Some(Found::Request(request)) => self.answered(request, record.last),
             Some(Found::Call(call)) => ReplyOutcome::Again { call },
             Some(Found::Elsewhere(to)) => self.reply_elsewhere(to, key, record),
             None => self.hold(key, record),
@@ -381,30 +381,45 @@ impl Pairing {
     #[cold]
     #[inline(never)]
     fn reply_elsewhere(&mut self, to: ConnectionId, key: Key, record: &Record<'_>) -> ReplyOutcome {
-        match self.answer(key.on(to)) {
-            Some(Found::Request(request)) => self.answered(request),
+        match self.answer(key.on(to), record.last) {
+            Some(Found::Request(request)) => self.answered(request, record.last),
             Some(Found::Call(call)) => ReplyOutcome::Again { call },
             Some(Found::Elsewhere(_)) | None => self.hold(key, record),
         }
     }
 
     #[inline]
-    fn answered(&mut self, request: Box<Request>) -> ReplyOutcome {
-        self.order_seen.0 += 1;
+    fn answered(&mut self, request: Box<Request>, reply: Stamp) -> ReplyOutcome {
+        let (pairs, far) = &mut self.order_seen;
+        *pairs += 1;
+        *far += u64::from(request.message.last.time_ns > reply.time_ns.saturating_add(DISORDER_NS));
         self.waiting.end(&request);
         ReplyOutcome::Answers { call: self.next_number(), request }
     }
 
-    /// Answers the call with this key, if there is one.
+    /// Whether replies are much earlier than their calls in this capture as a habit, or may be.
     #[inline]
-    fn answer(&mut self, key: Key) -> Option<Found> {
+    fn has_habit(&self) -> bool {
+        let (pairs, far) = self.order_seen;
+        pairs <= HABIT.0 || far * HABIT.1 >= pairs
+    }
+
+    /// Answers the call with this key, if there is one that its reply is not much earlier than: the clock was set
+    /// back between the two, and what the call took is not known.
+    #[inline]
+    fn answer(&mut self, key: Key, reply: Stamp) -> Option<Found> {
         let call = self.calls;
+        let latest_ns = if self.has_habit() { i64::MAX } else { reply.time_ns.saturating_add(DISORDER_NS) };
+        let whose = |state: &State| match state {
+            State::Waiting(request) => request.message.last.time_ns <= latest_ns,
+            State::Answered { .. } | State::Moved(_) => true,
+        };
         let answered = |request: &Request| State::Answered {
             call,
             digest: request.digest,
             sent: Sent::at(request.message.first.time_ns),
         };
-        self.entries.leave(key, |_| true, answered)
+        self.entries.leave(key, whose, answered)
     }
 
     /// Whether a reply that is held answers the call that begins here: it may just have the xid. One
@@ -421,12 +436,18 @@ impl Pairing {
             return false;
         }
         *far += 1;
-        *pairs <= HABIT.0 || *far * HABIT.1 >= *pairs
+        self.has_habit()
     }
 
     /// Holds a reply whose call was not seen yet.
     #[cold]
     fn hold(&mut self, key: Key, record: &Record<'_>) -> ReplyOutcome {
+        let entry = self.entries.find(self.entries.hash(key), key);
+        if entry.is_some_and(|entry| matches!(entry.state, State::Waiting(_))) {
+            // Its call is there, much later: one more may make a habit.
+            let (pairs, far) = &mut self.order_seen;
+            (*pairs, *far) = (*pairs + 1, *far + 1);
+        }
         let mut kept = Kept::default();
         let room = if self.early_bytes < EARLY_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
         let shortened = kept.fill(record, None, room);

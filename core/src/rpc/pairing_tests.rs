@@ -440,3 +440,34 @@ fn what_was_sent_after_a_connection_began_was_not_sent_again_there() {
         }
     }
 }
+
+/// A call each millisecond, whose reply bears a time so much earlier; how many are answered.
+fn answered_earlier(pairing: &mut Pairing, xids: std::ops::Range<u32>, from: i64, by: i64) -> usize {
+    xids.filter(|xid| {
+        let now = from + i64::from(*xid) * 1_000_000;
+        assert!(matches!(call_at(pairing, 1, &[], *xid, at(now)), CallOutcome::New));
+        matches!(reply_at(pairing, *xid, now - by), ReplyOutcome::Answers { .. })
+    })
+    .count()
+}
+
+#[test]
+fn a_reply_behind_its_call_that_bears_a_much_earlier_time_tells_no_service_time() {
+    let mut pairing = Pairing::default();
+    let now = in_order(&mut pairing, 0..20, 0);
+    assert_eq!(answered_earlier(&mut pairing, 20..24, now, DISORDER_NS), 4, "out of order");
+    assert_eq!(answered_earlier(&mut pairing, 24..28, now, DISORDER_NS + 1), 0, "the clock was set back");
+    assert_eq!(std::iter::from_fn(|| pairing.next_unanswered()).count(), 4);
+    assert_eq!(std::iter::from_fn(|| pairing.next_orphan()).count(), 4);
+}
+
+#[test]
+fn replies_that_bear_earlier_times_as_a_habit_have_a_clock_of_their_own() {
+    let mut pairing = Pairing::default();
+    assert_eq!(answered_earlier(&mut pairing, 0..20, 0, EARLY_NS / 2), 20);
+    // It became one: from one in four on.
+    let mut pairing = Pairing::default();
+    let now = in_order(&mut pairing, 0..20, 0);
+    let found = answered_earlier(&mut pairing, 20..60, now, EARLY_NS / 2);
+    assert!((30..40).contains(&found), "{found}");
+}

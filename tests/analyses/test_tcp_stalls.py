@@ -333,6 +333,37 @@ def test_calls_that_took_as_long_as_the_timer_make_a_mode(others: list[int], tol
     assert pair.stalls == told
 
 
+@pytest.mark.parametrize(
+    ("others", "at_server", "ack_waits", "told"),
+    [
+        pytest.param([218, 231, 238], False, 4, 6, id="as long"),
+        pytest.param(
+            [218, 231, 238, 165, 275], False, 0, 3, id="others a little shorter or longer"
+        ),
+        pytest.param([218, 231, 300], False, 0, 5, id="one much longer"),
+        pytest.param([218, 300, 400], False, 0, 3, id="four of them"),
+        pytest.param([218, 231, 238], True, 0, 3, id="at the server"),
+        pytest.param([218, 231, 238], False, 5, 3, id="late ACKs"),
+    ],
+)
+def test_calls_as_long_as_the_least_timer_make_a_mode_where_too_few_tell_it(
+    others: list[int], at_server: bool, ack_waits: int, told: int
+) -> None:
+    """No more than were sent again: each reply that was lost before it came by leaves no sign."""
+    rows = []
+    for number in range(11, 14):
+        begun = number * 0.5
+        hit = at(number, begun, 221, tcp_resent=True)
+        rows += [hit, next_one(100 + number, begun + 0.25, begun + 0.22)]
+    rows += [at(200 + place, 8 + place, took + 1) for place, took in enumerate(others)]
+    counts = {"client_resent": 3, "server_resent": 0, "client_ack_waits": ack_waits}
+    if at_server:
+        counts |= {"syn_rtt": 10_000, "ack_rtt": MILLISECOND, "handshake": True}
+    with asked(*rows, **counts) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == told
+
+
 def test_timers_that_differ_tell_of_no_others() -> None:
     """As they do where each try waits twice as long."""
     rows = []

@@ -16,7 +16,10 @@ their stability, and what moves their bytes.
 
 Where the moment is not known, or nothing in the capture came again, as where a reply was lost
 before it came by, what is as long as a timer tells: that of most systems (`tcp_timeouts`), or that
-of the connection, if it is known and many calls are as long. The rows are those of `tcp_stalls`.
+of the connection, if it is known and many calls are as long. Where too few tell it, but one ended
+so after the least timer of most systems, that is taken for it; but not at the server, where the
+capture has a lost reply both times, nor where an end waits for late ACKs, which some delay for as
+long. The rows are those of `tcp_stalls`.
 """
 
 from __future__ import annotations
@@ -75,11 +78,12 @@ STALLS = f"""
                client_resent::bigint as client_resent, server_resent::bigint as server_resent,
                client_spurious::bigint as client_spurious,
                server_spurious::bigint as server_spurious,
-               client_early::bigint as client_early, server_early::bigint as server_early
+               client_early::bigint as client_early, server_early::bigint as server_early,
+               coalesce(client_ack_waits, 0)::bigint + coalesce(server_ack_waits, 0) as ack_waits
         from connections where transport = 'TCP' and client_resent + server_resent > 0
     ),
     suspects as (
-        select connection, at_client, at_server,
+        select connection, at_client, at_server, ack_waits,
                client_resent - greatest(client_early, if(at_server, client_spurious, 0))
                    + server_resent - greatest(server_early, if(at_client, server_spurious, 0))
                    as resent,
@@ -118,7 +122,8 @@ STALLS = f"""
         select call, connection, client, server, op, stability, call_frame, status_name,
                first_arrived, tcp_resent, resent_before_time, call_first_time, call_time,
                reply_first_time, reply_time, coalesce(share, 0) as share,
-               at_client, at_server, resent, missed, unarrived, alone, ended, resent_time,
+               at_client, at_server, ack_waits, resent, missed, unarrived, alone, ended,
+               resent_time,
                ended - call_first_time as took,
                call_time - call_first_time as sending,
                greatest(sending, coalesce(reply_time - reply_first_time, 0) + coalesce(queued, 0))
@@ -198,9 +203,16 @@ STALLS = f"""
         group by connection
         having count(*) >= {SEVERAL} and longest - shortest <= {NARROW} * longest
     ),
+    usual_timers as (
+        select distinct connection, $timeout as shortest,
+               ($timeout / (1 - {NARROW}))::bigint as longest, (longest - shortest) // 2 as half
+        from timed anti join timers using (connection)
+        where not at_server and ack_waits < {SEVERAL}
+            and at_its_end and alone and longer between shortest and longest
+    ),
     modes as (
         select connection, shortest, longest
-        from timers join timed using (connection)
+        from (from timers union all by name from usual_timers) join timed using (connection)
         where reply_time is not null and longer between shortest - half and longest + half
         group by all
         having count(*) filter (longer between shortest and longest)

@@ -37,6 +37,13 @@ report came to an end half-way; with 100, a summary took 9 MB more."""
 FILE_BYTES = 130
 """What the analysis of the time holds of each file besides."""
 
+PAIR_BYTES = 6_500
+"""What analyses hold of each pair of a client and a server. Measured on 100,000 clients with seven
+calls each, of which 32,768 are told apart: with 5,000, a summary took 4 MB more than it may."""
+
+MOST_PAIRS = 1 << 15
+"""Pairs that are told apart at most (`pairs_limit` in docs/robustness.md)."""
+
 WALK_BYTES = 100
 """What a walk over rows in order (walks.py) holds of each call besides, until it is through."""
 
@@ -266,7 +273,7 @@ def threads(limit: int | None, calls: int, wanted: int) -> int:
     return max(min(wanted, of_database(limit, calls) // THREAD_BYTES), 1)
 
 
-def needed(calls: int, files: int = 0) -> int:
+def needed(calls: int, files: int = 0, pairs: int = 0) -> int:
     """The limit that an analysis of the time takes at least, in bytes.
 
     It holds something of each call at the same time, which no database puts on the disk.
@@ -274,8 +281,9 @@ def needed(calls: int, files: int = 0) -> int:
     Args:
         calls: Calls that are analysed.
         files: Files that they were about.
+        pairs: Pairs of a client and a server that they went between.
     """
-    held = calls * LEAST_CALL_BYTES + files * FILE_BYTES
+    held = calls * LEAST_CALL_BYTES + files * FILE_BYTES + pairs * PAIR_BYTES
     return DECODING_BYTES + LEAST_DATABASE_BYTES + held - BEYOND_BYTES
 
 

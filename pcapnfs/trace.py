@@ -216,7 +216,11 @@ class Trace:
         if self._limit is None or not self._demanded or self.meta.calls <= FEW_CALLS:
             return
         files = self._files()
-        least = limits.needed(self.meta.calls, files)
+        most = min(self.meta.calls, limits.MOST_PAIRS)
+        if self._limit >= limits.needed(self.meta.calls, files, most):
+            return
+        ((pairs,),) = self.rows("select count(distinct mount) from calls")
+        least = limits.needed(self.meta.calls, files, int(pairs))
         if self._limit < least:
             raise UsageError(
                 f"a limit of {units.size(self._limit)} is too little to say where the time of "

@@ -173,6 +173,23 @@ def test_a_limit_that_cannot_be_kept_is_refused_at_once(demanded: bool) -> None:
         assert pcapnfs.perfile(trace).listed.files == 0
 
 
+@pytest.mark.parametrize(("clients", "refused"), [(30_000, True), (3_000, False)])
+def test_a_limit_is_held_against_the_clients_too(clients: int, refused: bool) -> None:
+    """Of each pair of a client and a server something is held, however few its calls are."""
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path)
+    calls = ROWS["calls"].format(op="'GETATTR'", file="0")
+    of_many = calls.replace("mount: 0", f"mount: number % {clients}")
+    connection.execute(f"insert into calls by name ({_rows(of_many, 60_000)})")
+    told = replace(meta(), calls=60_000)
+    with closing(Trace(connection, told, directory, limit=128 << 20, demanded=True)) as trace:
+        if refused:
+            with pytest.raises(UsageError, match=r"128 MiB is too little .* that takes 234M$"):
+                trace.demand_memory()
+        else:
+            trace.demand_memory()
+
+
 @pytest.mark.parametrize("of_one", [True, False])
 @pytest.mark.parametrize("demanded", [True, False])
 def test_a_file_with_more_calls_than_memory_is_refused(

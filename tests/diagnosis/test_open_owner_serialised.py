@@ -49,13 +49,22 @@ def test_what_waited_for_others_has_a_cost() -> None:
 
 
 def test_the_more_programs_are_known_to_wait_the_more_it_costs() -> None:
-    owner = replace(OF_OWNER, handed_over=120, between=3)
+    owner = replace(OF_OWNER, handed_over=120, between=3, most_at_once=3)
     (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(owner,)))
     assert {claim.row: claim.seconds for claim in seen.claims} == pytest.approx(
         {"stable": 3.0, "state": 0.6}
     )
     assert "3 others were opened in the median" in seen.seen
     assert "as if 4 programs waited" in seen.seen
+
+
+def test_files_that_one_program_keeps_open_are_no_programs() -> None:
+    """It opens the next and closes the oldest, and never has two calls under way."""
+    owner = replace(OF_OWNER, handed_over=120, between=16)
+    (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(owner,)))
+    assert {claim.row: claim.seconds for claim in seen.claims} == pytest.approx(
+        {"stable": 2.0, "state": 0.4}
+    )
 
 
 @pytest.mark.parametrize(

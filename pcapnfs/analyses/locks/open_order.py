@@ -85,7 +85,9 @@ class OpenOrder(Record):
     """Example frames: of the first OPENs."""
     between: int = 0
     """OPENs of other files between that of a file and its CLOSE, in the median: of so many programs
-    each opened one meanwhile."""
+    each opened one meanwhile, unless one keeps as many files open."""
+    most_at_once: int = 1
+    """Most of its calls that were under way at once."""
 
 
 def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
@@ -98,7 +100,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
         owners = cursor.execute("from owners order by owner").fetchall()
         if not owners:
             return ()
-        open_for = levels(cursor.sql(_CALLS), {key: key for key in range(2 * len(owners))})
+        open_for = levels(cursor.sql(_CALLS), {key: key for key in range(3 * len(owners))})
         ways = at_once.ways_ns(trace)
         asked = [ways.get((str(client), str(server)), 0) for _, client, server, *_ in owners]
         handed = dict(cursor.execute(_HANDED, {"ways": asked}).fetchall())
@@ -107,8 +109,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
     found = []
     for owner, client, server, uid, opens, closes, time, frames in owners:
         place = integer(owner)
-        opened = open_for.get(2 * place + 1, NONE_OPEN)
-        others = open_for.get(2 * place, NONE_OPEN)
+        others, opened, all_of_it = (open_for.get(3 * place + kind, NONE_OPEN) for kind in range(3))
         found.append(
             OpenOrder(
                 client=str(client),
@@ -127,6 +128,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
                 ),
                 frames=tuple(integer(frame) for frame in frames),
                 between=integer(between.get(owner, 0)),
+                most_at_once=all_of_it.peak,
             )
         )
     return tuple(found)
@@ -159,13 +161,13 @@ _OWNERS = f"""
 
 _CALLS = """
     select call_first_time as begin, greatest(reply_time, call_first_time) as end,
-           2 * owner + (op = 'OPEN')::uinteger as key
+           3 * owner + unnest([(op = 'OPEN')::uinteger, 2]) as key
     from calls join owners
         on calls.client = owners.client and calls.server = owners.server
            and calls.uid is not distinct from owners.uid
     where protocol = '4.0' and not callback and reply_time is not null
 """
-"""What each of them called: OPENs and others by keys of their own."""
+"""What each of them called: OPENs, others, and all by keys of their own."""
 
 _OWNED = f"""
     from calls join owners

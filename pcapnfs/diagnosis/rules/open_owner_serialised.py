@@ -114,7 +114,8 @@ def _as_if(owner: OpenOrder) -> str:
 
 
 def _programs(owner: OpenOrder) -> int:
-    return max(TWO, 1 + owner.between)
+    """How many wait, as far as it shows: one that keeps files open never has two calls at once."""
+    return max(TWO, min(1 + owner.between, 1 + owner.most_at_once))
 
 
 def _claims(owner: OpenOrder) -> tuple[Claim, ...]:

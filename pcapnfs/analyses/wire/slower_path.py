@@ -336,24 +336,38 @@ def _by_answers(late: LateAnswers) -> SlowerPath:
     )
 
 
-def _by_calls(late: LateArrivals) -> SlowerPath:
-    """What calls show that arrived late: with each the server said that it was not there yet."""
+def _on_the_way(
+    seen: LateArrivals | NarrowLink | LongerWay, rtt_s: float, *, sure: bool
+) -> SlowerPath:
+    """What shows on the way to the server without any answer that came late.
+
+    Args:
+        seen: What shows it.
+        rtt_s: The round trip then, seconds.
+        sure: Nothing else looks like that.
+    """
     return SlowerPath(
-        client=late.client,
-        server=late.server,
+        client=seen.client,
+        server=seen.server,
         side="server",
-        connections=late.connections,
-        from_ns=late.from_ns,
-        until_ns=late.until_ns,
-        rtt_s=late.median_s,
-        usual_s=late.usual_s,
+        connections=seen.connections,
+        from_ns=seen.from_ns,
+        until_ns=seen.until_ns,
+        rtt_s=rtt_s,
+        usual_s=seen.usual_s,
         acks=0,
         turns=0,
         full=0,
         soon=0,
-        confidence="certain"
-        if late.bytes_per_s or late.calls >= MOST_LATE * late.meanwhile
-        else "likely",
+        confidence="certain" if sure else "likely",
+    )
+
+
+def _by_calls(late: LateArrivals) -> SlowerPath:
+    """What calls show that arrived late: with each the server said that it was not there yet."""
+    sure = bool(late.bytes_per_s) or late.calls >= MOST_LATE * late.meanwhile
+    return replace(
+        _on_the_way(late, late.median_s, sure=sure),
         full_bytes_per_s=late.bytes_per_s,
         full_of="calls" if late.bytes_per_s else None,
         late_calls=late.calls,
@@ -362,20 +376,8 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
 
 def _by_link(link: NarrowLink) -> SlowerPath:
     """What calls show that arrived late though none was before them: how fast the link is."""
-    return SlowerPath(
-        client=link.client,
-        server=link.server,
-        side="server",
-        connections=link.connections,
-        from_ns=link.from_ns,
-        until_ns=link.until_ns,
-        rtt_s=link.median_s,
-        usual_s=link.usual_s,
-        acks=0,
-        turns=0,
-        full=0,
-        soon=0,
-        confidence="certain" if link.sizes else "likely",
+    return replace(
+        _on_the_way(link, link.median_s, sure=link.sizes),
         full_bytes_per_s=link.bytes_per_s,
         full_of="calls",
         late_calls=link.calls,
@@ -385,20 +387,8 @@ def _by_link(link: NarrowLink) -> SlowerPath:
 
 def _by_clock(way: LongerWay) -> SlowerPath:
     """What the server's clock shows, in what it sent."""
-    return SlowerPath(
-        client=way.client,
-        server=way.server,
-        side="server",
-        connections=way.connections,
-        from_ns=way.from_ns,
-        until_ns=way.until_ns,
-        rtt_s=way.usual_s + way.more_s,
-        usual_s=way.usual_s,
-        acks=0,
-        turns=0,
-        full=0,
-        soon=0,
-        confidence="certain" if way.sure else "likely",
+    return replace(
+        _on_the_way(way, way.usual_s + way.more_s, sure=way.sure),
         late_replies=way.answers,
         back_s=way.back_s,
         stays=way.stays,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.verdict import Verdict
-from pcapnfs.analyses.locks.lock_gaps import common, joined, lock_gaps
+from pcapnfs.analyses.locks.lock_gaps import lock_gaps
 from pcapnfs.analyses.times.outstanding import outstanding
 from pcapnfs.analyses.times.time_budget import time_budget
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
@@ -146,28 +141,3 @@ def test_taken_as_one_they_wait_while_neither_has_a_call() -> None:
         locked = measure(trace).locked
     assert locked.gaps_s == pytest.approx(0.597)
     assert locked.pauses_s == 0
-
-
-STRETCHES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=8)
-
-
-@given(STRETCHES, STRETCHES)
-def test_what_is_common_is_what_both_cover(
-    some: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
-) -> None:
-    def columns(told: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-        begin = np.array([begin for begin, _ in told], np.int64)
-        return joined(begin, begin + np.array([length for _, length in told], np.int64))
-
-    def covered(begin: np.ndarray, end: np.ndarray) -> set[int]:
-        return {
-            each for pair in zip(begin.tolist(), end.tolist(), strict=True) for each in range(*pair)
-        }
-
-    told = columns(some), columns(others)
-    for (begin, end), given_ in zip(told, (some, others), strict=True):
-        assert covered(begin, end) == {
-            each for first, length in given_ for each in range(first, first + length)
-        }
-        assert (begin[1:] > end[:-1]).all()
-    assert covered(*common(*told)) == covered(*told[0]) & covered(*told[1])

@@ -18,6 +18,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import by_group, distinct, looked_up
+from pcapnfs.analyses.asking.stretches import common, joined
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.locks import lock_files
 from pcapnfs.analyses.locks.lock_waits import WAITS_READS, Waits, waits
@@ -30,12 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.asking.stretches import Stretches
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
-
-    Times = NDArray[np.int64]
-    Stretches = tuple[Times, Times]
-    """Begins and ends of stretches of time in order, none of which touches the next."""
 
 READS = columns.together(WAITS_READS, lock_files.READS, traffic.READS)
 """The columns that this reads."""
@@ -132,32 +130,3 @@ def _gaps(calls: Outstanding, mine: NDArray[np.int32], locking: NDArray[np.bool_
     own = np.isin(begin, intervals.end[steps]) | np.isin(end, intervals.begin[steps])
     kept = (end > begin) & (own | (end - begin > PAUSE_LIMIT_NS))
     return begin[kept], end[kept]
-
-
-def joined(begin: Times, end: Times) -> Stretches:
-    """What any of some stretches covers, in order.
-
-    Args:
-        begin: Their begins.
-        end: Their ends.
-    """
-    order = np.argsort(begin, kind="stable")
-    begin, reached = begin[order], np.maximum.accumulate(end[order])
-    first = np.ones(len(begin), np.bool_)
-    np.greater(begin[1:], reached[:-1], out=first[1:])
-    # The last of each stretch stands before the first of the next one.
-    return begin[first], reached[np.roll(first, -1)]
-
-
-def common(some: Stretches, others: Stretches) -> Stretches:
-    """What is in both, piece by piece.
-
-    Args:
-        some: Stretches in order.
-        others: Others, likewise.
-    """
-    first = np.searchsorted(others[1], some[0], "right")
-    number = np.maximum(np.searchsorted(others[0], some[1], "left") - first, 0)
-    of = np.repeat(np.arange(len(number)), number)
-    which = np.arange(len(of)) - np.repeat(np.cumsum(number) - number, number) + first[of]
-    return np.maximum(some[0][of], others[0][which]), np.minimum(some[1][of], others[1][which])

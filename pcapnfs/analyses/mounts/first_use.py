@@ -29,12 +29,12 @@ from pcapnfs import columns, units
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.arrays import by_group, find
 from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.stretches import common, of_any
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.captured import times_untold as _times_untold
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured import trust as _trust
 from pcapnfs.analyses.captured.trust import trust
-from pcapnfs.analyses.locks.lock_gaps import joined
 from pcapnfs.analyses.mounts.preliminaries import CONTEXT, FINDING, LOGIN
 from pcapnfs.analyses.wire import handshakes as _handshakes
 from pcapnfs.analyses.wire import slower_gaps as _slower_gaps
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.asking.equal_shares import Intervals
-    from pcapnfs.analyses.locks.lock_gaps import Stretches
+    from pcapnfs.analyses.asking.stretches import Stretches
     from pcapnfs.analyses.times.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -236,7 +236,7 @@ class Uses(Record):
 
     def of_all(self) -> Use:
         """When any of the clients did, taken as one."""
-        every = (_of_any(tuple(of.values())) for of in (self.unreached, self.opening))
+        every = (of_any(of.values()) if of else None for of in (self.unreached, self.opening))
         return self._use(self.leading, self.kind, self.trailing, None, *every)
 
     def _use(
@@ -391,19 +391,12 @@ def _behind(
     return found
 
 
-def _of_any(every: Sequence[Stretches]) -> Stretches | None:
-    """What the stretches of any of some clients cover."""
-    return joined(*map(np.concatenate, zip(*every, strict=True))) if every else None
-
-
 def _shared_ns(stretches: Stretches | None, begin: int, end: int) -> int:
     """How much of the time from begin to end is in some stretches, in order, ns."""
     if stretches is None:
         return 0
-    begins, ends = stretches
-    # Of thousands few are in one gap of thousands.
-    these = slice(np.searchsorted(ends, begin), np.searchsorted(begins, end))
-    return int((np.minimum(ends[these], end) - np.maximum(begins[these], begin)).sum())
+    begins, ends = common((np.array([begin]), np.array([end])), stretches)
+    return int((ends - begins).sum())
 
 
 def _latest(times: Times, beside: Places, own: NDArray[np.signedinteger[Any]] | None) -> int:

@@ -20,6 +20,7 @@ from pcapnfs.analyses.asking.arrays import added as added_up
 from pcapnfs.analyses.asking.arrays import counted, pieces
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.objects import NO_FILE, objects
+from pcapnfs.analyses.asking.stretches import common, of_any
 from pcapnfs.analyses.asking.texts import among, position
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.asking.equal_shares import Intervals
     from pcapnfs.analyses.asking.objects import Objects
-    from pcapnfs.analyses.locks.lock_gaps import Stretches
+    from pcapnfs.analyses.asking.stretches import Stretches
     from pcapnfs.analyses.servers.stalled_calls import StoodStill
     from pcapnfs.analyses.times.outstanding import Added, Outstanding
     from pcapnfs.trace import Trace
@@ -573,9 +574,7 @@ def _locked(
     idle = np.flatnonzero(idle_s > 0)
     end = begin[order[idle]]
     gaps = end - np.rint(idle_s[idle] * NANOSECONDS).astype(np.int64), end
-    begins, ends = zip(*waited.values(), strict=True)
-    of_all = _lock_gaps.joined(np.concatenate(begins), np.concatenate(ends))
-    first, last = _lock_gaps.common(gaps, of_all)
+    first, last = common(gaps, of_any(waited.values()))
     pause = idle_s[idle[np.searchsorted(gaps[1], last)]] >= PAUSE_S
     length = (last - first) / NANOSECONDS
     return BetweenCalls(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))

@@ -7,19 +7,16 @@ handshake, as the client saw it. What took as long as a SYN that is sent again i
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pcapnfs import columns
-from pcapnfs.analyses.locks.lock_gaps import joined
+from pcapnfs.analyses.asking.stretches import by_owner
 from pcapnfs.analyses.wire import network_path as _network_path
 from pcapnfs.analyses.wire.late_connections import LATE_NS
 from pcapnfs.analyses.wire.network_path import network_path
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.locks.lock_gaps import Stretches
+    from pcapnfs.analyses.asking.stretches import Stretches
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -38,12 +35,12 @@ def handshakes(trace: Trace, until_ns: int) -> dict[str, Stretches]:
     start_ns = trace.meta.start_ns or 0
     rows = trace.rows(_HANDSHAKES, {"late": LATE_NS, "until": until_ns + start_ns})
     added_ns = network_path(trace).added_ns if rows else {}
-    found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for client, server, asked_ns, opened_ns in rows:
-        # The client sent both packets earlier than they came by.
-        earlier_ns = start_ns + added_ns.get((client, server), 0) // 2
-        found[client].append((asked_ns - earlier_ns, opened_ns - earlier_ns))
-    return {client: joined(*np.array(some, np.int64).transpose()) for client, some in found.items()}
+    # The client sent both packets earlier than they came by.
+    return by_owner(
+        (client, asked_ns - earlier_ns, opened_ns - earlier_ns)
+        for client, server, asked_ns, opened_ns in rows
+        for earlier_ns in (start_ns + added_ns.get((client, server), 0) // 2,)
+    )
 
 
 _HANDSHAKES = """

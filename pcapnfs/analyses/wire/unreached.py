@@ -6,17 +6,14 @@ while none came about (`vain_connections`), and while a server was not reached (
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pcapnfs import columns
-from pcapnfs.analyses.locks.lock_gaps import joined
+from pcapnfs.analyses.asking.stretches import by_owner
 from pcapnfs.analyses.wire import cut_off, late_connections, vain_connections
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.locks.lock_gaps import Stretches
+    from pcapnfs.analyses.asking.stretches import Stretches
     from pcapnfs.trace import Trace
 
 READS = columns.together(cut_off.READS, late_connections.READS, vain_connections.TIMES_READS)
@@ -38,14 +35,14 @@ def unreached_s(trace: Trace) -> dict[str, float]:
 def stretches(trace: Trace) -> dict[str, Stretches]:
     """By client, when that was between its calls, ns since the capture's start."""
     start_ns = trace.meta.start_ns or 0
-    found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for client, begin, end in (
-        *late_connections.unreached(trace),
-        *vain_connections.between_calls(trace),
-        *cut_off.stretches(trace),
-    ):
-        found[client].append((begin - start_ns, end - start_ns))
-    return {client: joined(*np.array(some, np.int64).transpose()) for client, some in found.items()}
+    return by_owner(
+        (client, begin - start_ns, end - start_ns)
+        for client, begin, end in (
+            *late_connections.unreached(trace),
+            *vain_connections.between_calls(trace),
+            *cut_off.stretches(trace),
+        )
+    )
 
 
 def in_vain_s(trace: Trace) -> dict[str, float]:

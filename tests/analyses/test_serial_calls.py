@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
-from pcapnfs.analyses.forecasts.serial_calls import NONE, SerialCalls
+from pcapnfs.analyses.forecasts.serial_calls import NONE, SerialCalls, serial_calls
 from pcapnfs.analyses.forecasts.what_if import Scenario
 from pcapnfs.analyses.namespace.exclusive_creates import EXCLUSIVE
+from pcapnfs.analyses.times.outstanding import outstanding
+from pcapnfs.analyses.times.timeline import timeline
+from pcapnfs.record import replace
+from pcapnfs.units import NANOSECONDS
 from pcapnfs.views.forecasts import about_what_if
 from tests.unit.rows import MILLISECOND, Row, call, file, operation, trace_of
 
@@ -129,6 +134,33 @@ def test_what_is_given_changes_these_calls_as_all_others() -> None:
     assert (used.value, used.source) == (1000, "given")
     # No stream that is given is foretold once more, though fewer calls are under way.
     assert "streams" not in {each.change for each in found.what_if}
+
+
+@pytest.mark.parametrize("rpcs", [0.5, 1.0])
+def test_calls_that_are_given_away_hold_up_no_streams(rpcs: float) -> None:
+    """The more streams there are, the shorter it is, whatever else is given."""
+    given = Overrides(rpcs_per_file=rpcs)
+    alone, many = made(given=given).forecast_s, made(given=replace(given, streams=8)).forecast_s
+    assert alone is not None
+    assert many is not None
+    assert many < alone
+
+
+def test_what_is_outstanding_long_after_the_next_one_came_counts_once() -> None:
+    """The client asks again for what was put off; others of the user go on meanwhile."""
+    rows = [
+        call(number, "OPEN", 10, file=number, protocol="4.0", uid=1000, stability="state")
+        for number in range(1, MANY + 1)
+    ]
+    operations = [operation(number, "OPEN") for number in range(1, MANY + 1)]
+    with trace_of(calls=rows, operations=operations) as trace:
+        found = outstanding(trace)
+        begin, end = found.intervals.begin, found.intervals.end
+        put_off = end + np.where(np.arange(MANY) < 10, 5_000 * MILLISECOND, 0)
+        longer = replace(found, intervals=replace(found.intervals, end=put_off))
+        told = serial_calls(trace, longer, timeline(trace, {}, found))
+    assert told.calls == MANY
+    assert told.time_s == pytest.approx(float(put_off.max() - begin.min()) / NANOSECONDS)
 
 
 def opened(*, uid: int | None = 1000, protocol: str = "4.0", together: bool = False) -> Model:

@@ -18,6 +18,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.arrays import find
+from pcapnfs.analyses.asking.stretches import joined
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.locks import open_order
 from pcapnfs.analyses.locks.open_order import IN_ORDER
@@ -113,17 +114,16 @@ def _longest(trace: Trace, found: Outstanding, of: str, query: str) -> SerialCal
         return NONE
     places = find(found.call, rows["call"][order])
     begin, end = found.intervals.begin[places], found.intervals.end[places]
-    same = np.concatenate([[False], key[1:] == key[:-1]])
-    # As the client saw them they may meet: from elsewhere, what is added to them is a mean.
-    begin[1:] = np.where(same[1:], np.maximum(begin[1:], end[:-1]), begin[1:])
-    groups = np.cumsum(~same) - 1
-    taken = np.bincount(groups, np.maximum(end - begin, 0))
-    longest = groups == int(taken.argmax())
+    _, groups = np.unique(key, return_inverse=True)
+    longest = groups == int(np.bincount(groups, end - begin).argmax())
+    # Others may come while one that was put off, or lost, is outstanding still; and away from the
+    # client they may meet, since what is added to them is a mean.
+    begin, end = joined(begin[longest], end[longest])
     return SerialCalls(
         of=of,
         calls=int(longest.sum()),
         stable_calls=int(rows["stable"][order][longest].sum()),
-        time_s=float(taken.max()) / NANOSECONDS,
+        time_s=float((end - begin).sum()) / NANOSECONDS,
     )
 
 

@@ -178,7 +178,9 @@ class Change(Record):
             return 0.0
         other_s: Number = rtt_s * 0.0 + costs.serial_other_s
         other_s = other_s - self.other_saved * positive(other_s)
-        each_s: Number = costs.serial_rpcs * rtt_s + costs.serial_syncops * persist_s + other_s
+        rpcs = costs.serial_rpcs * _left(costs.rpcs_per_file, self.rpcs_per_file)
+        syncops = costs.serial_syncops * _left(costs.syncops_per_file, self.syncops_per_file)
+        each_s: Number = rpcs * rtt_s + syncops * persist_s + other_s
         return files * positive(each_s)
 
     def then(self, further: Change) -> Change:
@@ -475,6 +477,19 @@ def _queue(costs: Costs[Number], persist_s: Number, concurrency: Number) -> Numb
     alone = (before <= 0) * 1.0
     more: Number = (now + alone) / (before + alone)
     return costs.queue_s * served * more
+
+
+def _left(before: Number, given: float | None) -> Number | float:
+    """The part of some calls that is left with fewer of all; of more, nobody knows which they are.
+
+    Args:
+        before: All calls, as measured.
+        given: How many there are instead; None: as many.
+    """
+    if given is None:
+        return 1.0
+    share: Number = given / (before + (before <= 0) * 1.0)
+    return share - positive(share - 1.0)
 
 
 def _set(number: Number, value: float | None) -> Number:

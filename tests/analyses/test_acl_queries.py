@@ -64,10 +64,18 @@ def test_of_nfsv4_what_asks_for_the_acl_alone_is_counted_with_names_of_attribute
 ACL = "00001000:00000000"
 
 
-def of_acls(*asked: tuple[str, int]) -> AclQueries:
+def of_acls(*asked: tuple[str, int], set_status: int = 0) -> AclQueries:
     """Those of calls that read and set an ACL or an extended attribute of files, in that order."""
     calls = [
-        call(number, op, 2 * number, file=file, protocol="4.2", stability=stability)
+        call(
+            number,
+            op,
+            2 * number,
+            file=file,
+            protocol="4.2",
+            stability=stability,
+            status=set_status if op.startswith("SET") else 0,
+        )
         for number, (op, file) in enumerate(asked, 1)
         for stability in ["stable" if op.startswith("SET") else "unstable"]
     ]
@@ -104,6 +112,14 @@ def test_what_is_set_on_an_object_of_which_none_was_read_is_copied() -> None:
 def test_what_a_program_sets_that_changes_acls_is_no_copy(asked: list[tuple[str, int]]) -> None:
     found = of_acls(*asked)
     assert (found.changed, found.copied.calls, found.copied_from.calls) == (1, 0, 0)
+
+
+def test_what_the_server_refuses_to_set_is_neither_a_copy_nor_a_change() -> None:
+    """As one without ACLs: NFS4ERR_ATTRNOTSUPP."""
+    found = of_acls(
+        ("GETATTR", 1), ("SETATTR", 1), ("SETATTR", 11), ("SETXATTR", 12), set_status=10032
+    )  # fmt: skip
+    assert (found.changed, found.copied.calls, found.extended) == (0, 0, 0)
 
 
 def test_extended_attributes_alone_are_none() -> None:

@@ -116,6 +116,7 @@ _ASKED = f"""
                     when op = 'LISTXATTRS' then 'listed' else 'extended' end as kind
         from calls left join alone using (call)
         where not callback and reply_time is not null
+              and (not {among("op", ("SETACL", "SETATTR"))} or status = 0)
               and ({among("op", ("GETACL", "SETACL"))} and protocol = 'nfsacl3'
                    or {among("op", ("LISTXATTRS",))}
                    or {among("op", ("GETXATTR", "SETXATTR", "REMOVEXATTR"))} and status = 0

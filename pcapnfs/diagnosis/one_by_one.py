@@ -29,12 +29,14 @@ def one_by_one(material: Material, values: Values, found: Bottleneck) -> bool:
         values: The thresholds.
         found: What bounds a client and its server.
     """
+    # What waits for one order does not wait for another.
     ordered_s: float = max(
-        sum(
+        (
             seconds
+            for rule in (directory_serialised, open_owner_serialised)
             for pair, seconds in rule.waiting(material, values)
             if not found.about or pair == found.about
-        )
-        for rule in (directory_serialised, open_owner_serialised)
+        ),
+        default=0.0,
     )
     return ordered_s > 0 and ordered_s >= MOST * bound.active_s(material, found)

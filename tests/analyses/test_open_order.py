@@ -79,6 +79,17 @@ def test_files_that_others_open_meanwhile_show_how_many_programs_wait(programs: 
     assert owner.between == programs - 1
 
 
+@pytest.mark.parametrize(("op", "most"), [("WRITE", 1), ("READ", 1), ("GETATTR", 4)])
+def test_data_that_a_client_sends_at_once_shows_no_programs(op: str, most: int) -> None:
+    """It writes back, or reads ahead, several calls for one program."""
+    calls = together()
+    for place in range(4):
+        calls.append({**step(900, op, 10, file=1), "call": 900 + place})
+    with trace_of(calls=calls) as trace:
+        (owner,) = open_order(trace)
+    assert owner.most_at_once == most
+
+
 def test_what_comes_later_may_be_of_the_same_program() -> None:
     with trace_of(calls=together(between_ms=1.1)) as trace:
         (owner,) = open_order(trace)

@@ -95,6 +95,8 @@ def test_nor_where_much_is_done_at_once_already() -> None:
         ({"directory_order": (replace(IN_DIRECTORY, waited_s=HALF, handed_over=29),)}, False),
         ({"open_order": (replace(OF_OWNER, ordered_s=HALF),)}, True),
         ({"open_order": (replace(OF_OWNER, ordered_s=LESS),)}, False),
+        # One user does not wait for another.
+        ({"open_order": (replace(OF_OWNER, ordered_s=LESS),) * 2}, False),
         ({"open_order": (replace(OF_OWNER, ordered_s=HALF, handed_over=29),)}, False),
         ({"open_order": (replace(OF_OWNER, ordered_s=HALF, overlapping=True),)}, False),
     ],

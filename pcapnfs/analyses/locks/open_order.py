@@ -22,6 +22,7 @@ from pcapnfs.analyses.asking.levels import NONE_OPEN, levels
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import at_once
 from pcapnfs.analyses.wire.at_once import AT_ONCE_NS
@@ -87,7 +88,8 @@ class OpenOrder(Record):
     """OPENs of other files between that of a file and its CLOSE, in the median: of so many programs
     each opened one meanwhile, unless one keeps as many files open."""
     most_at_once: int = 1
-    """Most of its calls that were under way at once."""
+    """Most of its calls that were under way at once, without READs, WRITEs and COMMITs: a client
+    sends several of these for one program."""
 
 
 def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
@@ -159,15 +161,18 @@ _OWNERS = f"""
     order by owner limit {OWNERS}
 """
 
-_CALLS = """
+_CALLS = f"""
     select call_first_time as begin, greatest(reply_time, call_first_time) as end,
-           3 * owner + unnest([(op = 'OPEN')::uinteger, 2]) as key
+           (3 * owner + unnest(
+               case when {among("op", moves.KINDS)} then [0] else [(op = 'OPEN')::uinteger, 2] end
+           ))::uinteger as key
     from calls join owners
         on calls.client = owners.client and calls.server = owners.server
            and calls.uid is not distinct from owners.uid
     where protocol = '4.0' and not callback and reply_time is not null
 """
-"""What each of them called: OPENs, others, and all by keys of their own."""
+"""What each of them called, by keys of their own: others than OPENs, OPENs, and all but the data
+that a client reads ahead, or writes back, for one program."""
 
 _OWNED = f"""
     from calls join owners

@@ -114,7 +114,7 @@ def _as_if(owner: OpenOrder) -> str:
 
 
 def _programs(owner: OpenOrder) -> int:
-    """How many wait, as far as it shows: one that keeps files open never has two calls at once."""
+    """How many wait, as far as it shows: one that keeps files open makes one call at a time."""
     return max(TWO, min(1 + owner.between, 1 + owner.most_at_once))
 
 

@@ -122,6 +122,9 @@ def test_one_syn_of_a_capture_that_lacks_packets_is_little_evidence() -> None:
         (whole.trust, "likely"),
         (replace(whole.trust, missing_bytes=1), "possible"),
         (replace(whole.trust, dropped_packets=1), "possible"),
+        # What hung since the server was gone, or another host's direction, is no loss.
+        (replace(whole.trust, unanswered=2, unanswered_at_end=1), "likely"),
+        (replace(whole.trust, missing_bytes=1, bytes_alone=1), "likely"),
         (replace(whole.trust, orphan_replies=2, orphan_replies_at_start=1), "possible"),
     ]:
         (seen,) = seen_by(RULE, replace(whole, trust=trust))

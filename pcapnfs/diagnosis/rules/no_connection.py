@@ -98,8 +98,10 @@ def _confidence(asked: Vain, trust: Trust, *, unknown: bool) -> Confidence:
     """How sure it is that there was no answer, and not merely none in the capture."""
     if asked.syns > 1 or asked.refusals:
         return "likely" if unknown else "certain"
-    lacks = trust.missing_bytes or trust.unanswered_within or trust.orphans_within
-    return "possible" if lacks or trust.dropped_packets else "likely"
+    # A server that is gone leaves calls without answers; and of what was cut, replies lack calls.
+    orphans = 0 if trust.truncated_bytes else trust.orphans_within
+    lacks = trust.lost_bytes or orphans or trust.dropped_packets
+    return "possible" if lacks else "likely"
 
 
 def _seen(pair: VainConnections) -> str:

@@ -68,6 +68,7 @@ def test_a_server_that_leaves_attributes_out_is_told_and_no_mount_option_advised
     )
     assert "No mount option helps" in seen.advice[0].action
     assert "nordirplus" not in str(seen.advice)
+    assert "the server left them out" in seen.why
     # Where most names were told by listings that did not ask, the client may ask.
     few = replace(PLAIN, bare_calls=1, bare_entries=10)
     (seen,) = seen_by(RULE, nothing(listing_costs=(few,)))

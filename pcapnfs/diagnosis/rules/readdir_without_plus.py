@@ -165,14 +165,20 @@ def _spared(pair: ListingCosts) -> str:
 
 def _why(pair: ListingCosts) -> str:
     """NFSv4 has no READDIRPLUS: its READDIR says which attributes it wants."""
+    wanted = "ls -l, find, du, rsync and backup want the attributes of each entry."
+    if _left_out(pair):
+        return (
+            f"{wanted} The listings asked for them, dozens in one reply, but the server left them "
+            "out; so each entry costs a round trip, one after the other."
+        )
     with_them = "READDIRPLUS, or a READDIR of NFSv4 that asks for them, brings"
     if pair.plain_versions == (3,):
         with_them = "READDIRPLUS brings"
     elif pair.plain_versions == (4,):
         with_them = "A READDIR that asks for them brings"
     text = (
-        f"ls -l, find, du, rsync and backup want the attributes of each entry. {with_them} dozens "
-        "in one reply; here each entry costs a round trip, one after the other."
+        f"{wanted} {with_them} dozens in one reply; here each entry costs a round trip, one after "
+        "the other."
     )
     if 3 in pair.plain_versions:
         text += " READDIR of NFSv3 does not even tell which entries are directories."

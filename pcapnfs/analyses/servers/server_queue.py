@@ -297,7 +297,8 @@ def _asked(servers: str) -> str:
     came as (
         select *, coalesce(max(reply_time) over before > call_time, false) as behind,
                coalesce(max(reply_time) filter (much) over before > call_time, false)
-                   as behind_data
+                   as behind_data,
+               count(*) over before as earlier
         from asked
         window before as (partition by server order by call_time, call
                           rows between unbounded preceding and 1 preceding)
@@ -356,12 +357,9 @@ def _small(servers: str) -> str:
         from asked
     ),
     under_way as materialized (
-        select told.*, number - 1 - coalesce(answered, 0) as others
-        from told join (
-            select call, row_number() over (partition by server order by call_time, call) as number
-            from asked
-        ) using (call) asof left join answers
-            on told.server = answers.server and told.call_time >= answers.reply_time
+        select told.*, earlier - coalesce(answered, 0) as others
+        from told asof left join answers
+             on told.server = answers.server and told.call_time >= answers.reply_time
     ),
     by_others as (
         select server, others, count(*) as calls, count(*) filter (waited) as waited

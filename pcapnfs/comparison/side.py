@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from itertools import islice
+from functools import reduce
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -422,16 +424,14 @@ def _costs(
 
 def _together_by_path(costs: Iterable[FileCost]) -> Iterator[FileCost]:
     """The sums of those that have the same path, which follow one another."""
-    last = None
-    for path, calls, stable, time in costs:
-        if last is not None and last[0] == path:
-            last = path, last[1] + calls, last[2] + stable, last[3] + time
-            continue
-        if last is not None:
-            yield last
-        last = path, calls, stable, time
-    if last is not None:
-        yield last
+    for _, same in groupby(costs, itemgetter(0)):
+        yield reduce(_added, same)
+
+
+def _added(some: FileCost, more: FileCost) -> FileCost:
+    """What both cost, of one path."""
+    path, calls, stable, time = some
+    return path, calls + more[1], stable + more[2], time + more[3]
 
 
 def _ops(trace: Trace) -> set[str | None]:

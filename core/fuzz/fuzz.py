@@ -78,6 +78,7 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", default=TARGETS, help=", ".join(TARGETS))
     parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
     parser.add_argument("--runs", type=int, help="executions of each target, instead of a time")
+    parser.add_argument("--seed", type=int, help="the same inputs in the same order each time")
     parser.add_argument("--quick", action="store_true", help="compile faster, run fewer inputs")
     seeded = [ROOT / "samples", ROOT / "tests" / "rdma"]
     parser.add_argument("--seeds", type=Path, action="append", default=seeded)
@@ -92,6 +93,8 @@ def main() -> int:
     seeds = folder / "fuzz-seeds"
     subprocess.run([str(cutter), str(seeds), *map(str, captures)], check=True)
     how = [f"-runs={chosen.runs}"] if chosen.runs else [f"-max_total_time={chosen.seconds}"]
+    if chosen.seed is not None:
+        how.append(f"-seed={chosen.seed}")
     worst = 0
     for name in chosen.targets:
         status, said = run(binaries / name, seeds, how)

@@ -74,6 +74,8 @@ def _goes_by_packet_times(column: str) -> bool:
         "call_time",
         "unreceived_time",
         "unreceived_bytes",
+        "earlier_unreceived_time",
+        "earlier_unreceived_bytes",
         "reply_first_time",
         "reply_time",
         "srt",

@@ -60,6 +60,46 @@ def test_it_is_what_had_not_come_by_then(tmp_path: Path) -> None:
     assert rows[10:] == [("WRITE", 4 * SEGMENT, 18 * MS)] * 20
 
 
+def read(folder: Path, *, at_server: bool = True) -> pcapnfs.Trace:
+    """READs of four full segments, of which two are acknowledged at a time, and the next call.
+
+    Each segment takes 2 ms on the link to the client, which is 10 ms away.
+    """
+    back_ns = 10 * MS if at_server else 20_000
+    talk = Conversation(mss=SEGMENT, timestamp_bases=None)
+    talk.open(T, 10 * MS + 20_000 - back_ns, back_ns)
+    for number in range(20):
+        at_ns = T + (1_000 + 200 * number) * MS
+        talk.call(2 * number, at_ns, *nfs3.read(HANDLE, 0, 4 * SEGMENT))
+        message = rpc.record(rpc.reply(2 * number, nfs3.results.read(bytes(4 * SEGMENT))))
+        for place in range(1, 5):
+            apart_ns = 1 if at_server else 2 * MS
+            piece = message[(place - 1) * SEGMENT : place * SEGMENT if place < 4 else None]
+            talk.send("server", at_ns + 1_000 + place * apart_ns, piece)
+            if place == 2:
+                talk.ack("client", at_ns + 1_000 + 4 * MS + back_ns)
+        asked_ns = at_ns + 1_000 + 8 * MS + back_ns
+        talk.call(2 * number + 1, asked_ns, *nfs3.getattr_(HANDLE))
+        talk.reply(2 * number + 1, asked_ns + 1_000, bytes(100))
+    return pcapnfs.open(talk.capture().write(folder / "read.pcap"))
+
+
+def test_of_a_reply_the_next_call_tells(tmp_path: Path) -> None:
+    """Half of it had come by the first acknowledgement, and all by the call; at the client, none
+    was sent after the last of it came."""
+    told = (
+        "select op, round((earlier_unreceived_time - lag(reply_time) over (order by call)) / 1e6), "
+        "lag(reply_bytes) over (order by call) + 4 - earlier_unreceived_bytes "
+        "from calls order by call"
+    )
+    with read(tmp_path) as trace:
+        rows = trace.rows(told)
+    assert rows[2::2] == [("READ", None, None)] * 19
+    assert rows[1::2] == [("GETATTR", 14, 2 * SEGMENT)] * 20
+    with read(tmp_path, at_server=False) as trace:
+        assert trace.rows(told)[1::2] == [("GETATTR", None, None)] * 20
+
+
 @pytest.mark.parametrize(
     ("link_ms", "disk_ms", "at_client", "rate"),
     [

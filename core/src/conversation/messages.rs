@@ -146,6 +146,10 @@ impl Messages {
             began_ns: parties.began_ns,
             newer,
             renewed,
+            left_out: parties
+                .replied
+                .of(side.other())
+                .and_then(|(end, sent_ns)| connection.unreceived.of(side.other()).before(end, sent_ns)),
         };
         let (outcome, displaced) = self.pairing.call(&origin, record, head, unread);
         let highest = parties.highest_xid.of_mut(side);
@@ -187,6 +191,7 @@ impl Messages {
                 return false;
             }
             ReplyOutcome::Answers { call, request } => {
+                *parties.replied.of_mut(side) = record.end().map(|end| (end, record.last.time_ns));
                 self.complete(call, request, Some((record, connection)), parties);
             }
             ReplyOutcome::Again { call } => {
@@ -293,6 +298,7 @@ impl Messages {
                 let end = SeqNumber(request.end?.get());
                 known.unreceived.of(request.caller).before(end, request.message.last.time_ns)
             }),
+            left_out_before: request.left_out_before,
             reply_clock: reply.zip(connection).and_then(|(reply, known)| {
                 let clock = *known.clocks.of(request.caller.other());
                 // A reply that came before its call is older than what came last.

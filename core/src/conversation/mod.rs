@@ -576,6 +576,7 @@ impl Conversations {
             began_ns: connection.first.time_ns,
             callers: Sides::default(),
             highest_xid: Sides::default(),
+            replied: Sides::default(),
             handle_at: None,
             sealed: None,
             carried: Carried::default(),

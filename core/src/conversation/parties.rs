@@ -10,6 +10,7 @@ use crate::roles::Carried;
 use crate::rpc::caller::Caller;
 use crate::rpc::pairing::Sibling;
 use crate::stream::assembler::Stamp;
+use crate::stream::seq::SeqNumber;
 use crate::stream::{Side, Sides};
 use crate::table::columns::Word;
 
@@ -42,6 +43,8 @@ pub(super) struct Parties {
     pub(super) callers: Sides<Caller>,
     /// The highest xid that each side called with.
     pub(super) highest_xid: Sides<Option<u32>>,
+    /// Where the last reply of each side ended in its stream, and when that came.
+    pub(super) replied: Sides<Option<(SeqNumber, i64)>>,
     /// Where in the last call the first handle stood. A client's calls are much alike, so the handle
     /// of the next call is probably there too.
     pub(super) handle_at: Option<NonZeroU32>,

@@ -12,6 +12,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::OccupiedEntry;
 
 use crate::rpc::kept::Kept;
+use crate::stream::unreceived::LeftOut;
 use crate::stream::{ConnectionId, Side};
 
 /// Calls of a generation. The last two are remembered when they are answered, so that a message that
@@ -77,6 +78,9 @@ pub struct Request {
     /// The sequence number at which its first transmission ended; `None` where that is not known, was on
     /// another connection, or, since many calls wait at once, is 0.
     pub end: Option<NonZeroU32>,
+    /// What the caller's last acknowledgement of less than all of the reply that came before it left out, if it
+    /// came after that and not after the call.
+    pub left_out_before: Option<LeftOut>,
     pub(super) digest: u64,
     /// Its place in the order of the calls.
     pub(super) serial: u64,

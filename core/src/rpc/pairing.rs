@@ -20,6 +20,7 @@ use crate::rpc::message::{Flavor, Head};
 use crate::rpc::program;
 use crate::rpc::record::{Peer, Record, SEEN};
 use crate::stream::assembler::Stamp;
+use crate::stream::unreceived::LeftOut;
 use crate::stream::{ConnectionId, Side};
 
 /// Calls that wait for their reply at most. Beyond it the oldest is given up as unanswered
@@ -86,6 +87,8 @@ pub struct Origin<'a> {
     /// Bytes of it that a client writes anew each time that it sends the call: they do not tell it from
     /// another.
     pub renewed: Option<Range<usize>>,
+    /// What the caller's last acknowledgement of less than all of the reply before it left out.
+    pub left_out: Option<LeftOut>,
 }
 
 /// Another connection between the same hosts.
@@ -203,13 +206,13 @@ struct Waiting {
 impl Waiting {
     /// What is kept of a new call.
     #[inline]
-    #[expect(clippy::unnecessary_box_returns, reason = "the boxes themselves are used again")]
     fn request(
         &mut self,
         key: Key,
         digest: u64,
         record: &Record<'_>,
         unread: Option<Range<usize>>,
+        left_out: Option<LeftOut>,
     ) -> Box<Request> {
         let room = if self.bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
         let mut request = self.spare.pop().unwrap_or_default();
@@ -218,6 +221,7 @@ impl Waiting {
         (request.connection, request.caller) = (key.connection(), key.caller());
         (request.transmissions, request.digest) = (1, digest);
         request.end = record.end().and_then(|end| NonZeroU32::new(end.0));
+        request.left_out_before = left_out;
         request
     }
 
@@ -299,7 +303,7 @@ impl Pairing {
             // Taken apart, so that what is said of most calls need not lie in memory.
             return self.call_again(hash, key, origin, (digest, head), record, unread);
         }
-        let request = self.waiting.request(key, digest, record, unread());
+        let request = self.waiting.request(key, digest, record, unread(), origin.left_out);
         self.insert(hash, key, request);
         (CallOutcome::New, None)
     }
@@ -345,7 +349,7 @@ impl Pairing {
             }
             Some(Found::Call(_) | Found::Elsewhere(_)) | None => {}
         }
-        let request = self.waiting.request(key, digest, record, unread());
+        let request = self.waiting.request(key, digest, record, unread(), origin.left_out);
         if !self.early.is_empty()
             && self.believes_early(key, record.first)
             && let Some(reply) = self.take_early(key)

@@ -7,8 +7,15 @@ use crate::error::Reason;
 use crate::rpc::known_calls::GENERATION_WORDS;
 
 /// Calls of the first connection, which has no others beside it.
-const FIRST: Origin<'static> =
-    Origin { connection: 1, side: Side::Low, siblings: &[], began_ns: 0, newer: false, renewed: None };
+const FIRST: Origin<'static> = Origin {
+    connection: 1,
+    side: Side::Low,
+    siblings: &[],
+    began_ns: 0,
+    newer: false,
+    renewed: None,
+    left_out: None,
+};
 
 /// An NFSv3 NULL call, from its xid on.
 fn null_call(xid: u32) -> Vec<u8> {

@@ -60,6 +60,8 @@ impl Tables {
             resent_before_time: exchange.resent_before_ns,
             unreceived_time: exchange.left_out.map(|known| known.time_ns),
             unreceived_bytes: exchange.left_out.map(|known| known.bytes),
+            earlier_unreceived_time: exchange.left_out_before.map(|known| known.time_ns),
+            earlier_unreceived_bytes: exchange.left_out_before.map(|known| known.bytes),
             reply_clock: exchange.reply_clock,
             rpc_status: exchange.reply_status.map(|status| Naming::Name(status.name())),
             status: status,

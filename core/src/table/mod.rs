@@ -81,6 +81,9 @@ pub struct Exchange<'a> {
     pub resent_before_ns: Option<i64>,
     /// What the last acknowledgement of less than all of the call left out, if it came after the call.
     pub left_out: Option<LeftOut>,
+    /// What the caller's last acknowledgement of less than all of the reply before the call left out, if it came
+    /// after that reply.
+    pub left_out_before: Option<LeftOut>,
     /// The clock of who replied when it sent the segment that completes the reply, where it says so.
     pub reply_clock: Option<u32>,
     /// How the reply answers.

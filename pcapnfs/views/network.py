@@ -243,6 +243,12 @@ def _slower(path: SlowerPath, *, named: bool) -> str:
             f"{path.side} after {units.duration(path.rtt_s)} (median), where a round trip takes "
             f"{units.duration(path.usual_s)}{_full(path)}{whose}."
         )
+    if path.alone:
+        return (
+            f"{_when(path)} {units.counted(path.alone, 'reply', 'replies')} had not reached the "
+            f"{path.side} after {units.duration(path.rtt_s)} (median), where a round trip takes "
+            f"{units.duration(path.usual_s)}{_full(path)}{whose}."
+        )
     stays = ", and to the end of the capture," if path.stays else ""
     return (
         f"{_when(path)}{stays} a round trip to the {path.side} "
@@ -269,6 +275,12 @@ def _slow_evidence(path: SlowerPath, *, named: bool) -> str:
             f"{_when(path)}, to the {path.side}{whose}: "
             f"{units.counted(path.late_calls, 'call')} that the {path.side} had not received when "
             f"it acknowledged less; {path.confidence}."
+        )
+    if path.alone:
+        return (
+            f"{_when(path)}, to the {path.side}{whose}: "
+            f"{units.counted(path.alone, 'reply', 'replies')} that the {path.side} had not "
+            f"received when it acknowledged less; {path.confidence}."
         )
     if path.late_replies:
         return (

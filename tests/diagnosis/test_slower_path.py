@@ -63,6 +63,32 @@ def test_a_narrow_link_is_told_with_its_rate() -> None:
     assert len(seen.advice) == 2
 
 
+def test_a_narrow_link_to_the_client_is_told_by_replies() -> None:
+    narrow = replace(
+        LONGER,
+        side="client",
+        acks=0,
+        turns=0,
+        full=0,
+        soon=0,
+        calls=0,
+        alone=48,
+        gaps=69,
+        time_s={"client": 2.5},
+        full_bytes_per_s=1_200_000.0,
+        full_of="replies",
+    )
+    (seen,) = seen_by(RULE, nothing(slower_paths=(narrow,)))
+    assert seen.title == "The link to the client is narrow"
+    assert " 48 replies had not reached the client after " in seen.seen
+    assert seen.seen.endswith(
+        "had come at 1.14 MiB a second (9.60 Mbit/s). 69 calls came later for it: that was 2.50 s "
+        "of the time in which none was under way."
+    )
+    assert "a client that is slow to call again" in seen.why
+    assert seen.data.startswith("48 late replies on ")
+
+
 def test_what_late_calls_cost_is_no_guess_where_their_reason_is_one() -> None:
     late = replace(LONGER, late_calls=320, confidence="likely")
     (seen,) = seen_by(RULE, replace(bound_by("round_trips"), slower_paths=(late,)))

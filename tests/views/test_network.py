@@ -74,6 +74,18 @@ def test_a_narrow_link_is_said_to_be_one() -> None:
     assert ": the link to the server is narrow" in narrow
 
 
+def test_a_narrow_link_to_the_client_is_told_by_replies() -> None:
+    path = replace(
+        samples.slower_path(), side="client", alone=48, full_bytes_per_s=6e5, full_of="replies"
+    )
+    result = replace(samples.network(), slower_paths=(path,))
+    (told,) = network.slower(result)
+    assert " UTC 48 replies had not reached the client after " in told
+    assert ": the link to the client is narrow" in told
+    text = samples.render(network.screen(result), 300)
+    assert "48 replies that the client had not received when it acknowledged less" in text
+
+
 def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     result = samples.network()
     assert any("13 segments sent again" in line for line in network.lines(result))

@@ -30,13 +30,13 @@ from pcapnfs.analyses.forecasts.what_if import (
     ready,
     scenario,
 )
+from pcapnfs.analyses.times.timeline import BetweenCalls
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.caching.savings import LargerWrites
     from pcapnfs.analyses.caching.spared import Spared
     from pcapnfs.analyses.forecasts.measurement import Measurement
     from pcapnfs.analyses.forecasts.overrides import Overrides
-    from pcapnfs.analyses.times.timeline import BetweenCalls
 
 NOTICED = 0.05
 """Part of the run from which on it is told what it took without waits for a server that was not
@@ -135,7 +135,15 @@ def scenarios(
         if measured.mostly_moving and given.rtt_s is None and measured.usual_s is not None:
             # What they take beyond that they wait behind data on the link.
             spared += max(0.0, costs.rtt_s - measured.usual_s)
-        yield on_top("local", waited_s or None, local(asked, spared, remote).then(reached))
+        there = reached.then(_near(measured, unreached, given))
+        yield on_top("local", waited_s or None, local(asked, spared, remote).then(there))
+
+
+def _near(measured: Measurement, unreached: BetweenCalls, given: Overrides) -> Change:
+    """The client's own time without what replies were on their way to it then."""
+    left_s = max(0.0, measured.client_s - unreached.gaps_s)
+    waited = BetweenCalls(gaps_s=min(measured.longer.idle_s, left_s), pauses_s=0.0)
+    return _without(still_waited(waited, given), measured)
 
 
 def _without(waited: BetweenCalls, measured: Measurement) -> Change:

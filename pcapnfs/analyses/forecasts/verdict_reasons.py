@@ -187,6 +187,8 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         "path": f"{units.counted(evidence.longer_calls, 'call')} took "
         f"{units.duration(evidence.longer_each_s)} longer each while it was"
         if evidence.longer_calls
+        else "replies were still on it; no call was under way meanwhile"
+        if evidence.full
         else "for a while a round trip took longer than otherwise",
         "loss": _lost(evidence),
         "locks": "refused at first; no call was under way meanwhile",

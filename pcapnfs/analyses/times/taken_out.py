@@ -133,7 +133,7 @@ def longer_path(
 ) -> Longer:
     """Take from service times, ns, what they hold because the path was longer; say how much."""
     if slow is None:
-        return Longer()
+        return Longer(full=gaps(trace) is not None and _full(trace))
     places = find(calls.call, slow.call)
     service[places] = np.maximum(service[places] - slow.inside_ns, 0)
     theirs = chosen[places] & ~slow.moving
@@ -144,5 +144,10 @@ def longer_path(
         calls=int(theirs.sum()),
         unknown_s=float(slow.inside_ns[unsure].sum()) / NANOSECONDS,
         moving_s=float(slow.inside_ns[moving].sum()) / NANOSECONDS,
-        full=all(path.full_bytes_per_s for path in slower_paths(trace) if path.calls),
+        full=_full(trace),
     )
+
+
+def _full(trace: Trace) -> bool:
+    """Whether data filled the links, where paths were longer and that cost something."""
+    return all(path.full_bytes_per_s for path in slower_paths(trace) if path.calls or path.gaps)

@@ -1,10 +1,10 @@
 """What a longer way to the client took between its calls, in captures that were not taken there.
 
-Takes ends of which for a while all answers came late (`late_answers`), and calls; gives, for each
-call then before which its client had none under way, what of that time the path took. On the
-client's half a longer path is in no call's time: the client gets each reply later by that, and its
-next call comes as much later. What of a gap is a usual round trip is in the calls before and behind
-it (`outstanding`).
+Takes ends of which for a while all answers came late (`late_answers`), links on which replies took
+their time (`links_to_clients`), and calls; gives, for each call then before which its client had
+none under way, what of that time the path took. On the client's half a longer path is in no call's
+time: the client gets each reply later by that, and its next call comes as much later. What of a gap
+is a usual round trip is in the calls before and behind it (`outstanding`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.wire import late_answers as _late_answers
+from pcapnfs.analyses.wire import links_to_clients as _links_to_clients
 from pcapnfs.analyses.wire.late_answers import LateAnswers, late_answers
+from pcapnfs.analyses.wire.links_to_clients import links_to_clients
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _late_answers.READS,
+    _links_to_clients.READS,
     columns.of(
         calls="call client server connection callback call_frame call_first_time call_time "
         "reply_time",
@@ -96,12 +99,18 @@ def register(trace: Trace) -> bool:
 
     Where no way to a client is known to have been longer there is no table.
     """
-    late = [each for each in late_answers(trace) if each.known and each.side == "client"]
-    if not late:
+    narrow = {(each.client, each.server) for each in links_to_clients(trace)}
+    late = [
+        each
+        for each in late_answers(trace)
+        if each.known and each.side == "client" and (each.client, each.server) not in narrow
+    ]
+    if not late and not narrow:
         return False
+    replied = f"union all from {_links_to_clients.TABLE}" if narrow else ""
     with closing(trace.cursor()) as cursor:
         cursor.execute(
-            f"create table {TABLE} as {_GAPS}",
+            f"create table {TABLE} as {_GAPS} {replied}",
             {
                 **_late_answers.parameters(late),
                 "begins": given.text(each.from_ns if _by_calls(each) else 0 for each in late),

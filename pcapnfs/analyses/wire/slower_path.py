@@ -3,10 +3,10 @@
 Takes what TCP shows of each connection over time: answers that all came late for a while
 (`late_answers`), calls that had not arrived when the server acknowledged less (`late_arrivals`), by
 which a path shows that is longer again and again, with quick answers in between, or a link on which
-each takes its time (`narrow_links`), and replies that the server had sent longer ago than others,
-by its own clock (`one_way_delays`). Gives for each
-client, server and half of the path when it was longer, how sure that is, whether a full link made
-it so (`full_links`), and what the calls that were under way then took longer for it.
+each takes its time (`narrow_links`; of replies, `links_to_clients`), and replies that the server
+had sent longer ago than others, by its own clock (`one_way_delays`). Gives for each client, server
+and half of the path when it was longer, how sure that is, whether a full link made it so
+(`full_links`), and what the calls that were under way then took longer for it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import full_links, queued_replies, slower_gaps, tcp_stalls
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import late_arrivals as _late_arrivals
+from pcapnfs.analyses.wire import links_to_clients as _links_to_clients
 from pcapnfs.analyses.wire import narrow_links as _narrow_links
 from pcapnfs.analyses.wire import one_way_delays as _one_way_delays
 from pcapnfs.analyses.wire.full_links import FullLink
 from pcapnfs.analyses.wire.late_answers import LateAnswers, Side, late_answers
 from pcapnfs.analyses.wire.late_arrivals import EVENLY, LateArrivals, late_arrivals
+from pcapnfs.analyses.wire.links_to_clients import links_to_clients
 from pcapnfs.analyses.wire.narrow_links import NarrowLink, narrow_links
 from pcapnfs.analyses.wire.one_way_delays import LongerWay, longer_ways
 from pcapnfs.analyses.wire.slower_gaps import GapsOfPair
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _late_answers.READS,
     _late_arrivals.READS,
+    _links_to_clients.READS,
     _narrow_links.READS,
     _one_way_delays.READS,
     full_links.READS,
@@ -138,8 +141,9 @@ class SlowerPath(Record):
     tell, with others in between that it had at once. 0 where all answers were late meanwhile, and
     `acks`, `turns` or `late_replies` show it."""
     alone: int = 0
-    """Those of them that were sent while no other data was under way, and still arrived late, by
-    what their bytes take at one rate: the link is narrow. 0 where others show it."""
+    """Those of them, on the client's half replies, that were sent while no other data was under
+    way, and still arrived late, by what their bytes take at one rate: the link is narrow. 0 where
+    others show it."""
     late_replies: int = 0
     """Replies that show it: the server had sent them longer ago than others, as its clock in them
     tells (TCP timestamps). 0 where the others show it."""
@@ -300,12 +304,15 @@ def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
         calls = late.get((path.client, path.server))
         if calls is None or path.until_ns - path.from_ns > calls.until_ns - calls.from_ns:
             late[path.client, path.server] = path
-    for path in map(_by_link, narrow_links(trace)):
+    for path in (_by_link(link, "server") for link in narrow_links(trace)):
         calls = late.get((path.client, path.server))
         if calls is None or not calls.full_bytes_per_s:
             late[path.client, path.server] = path
-    found = []
+    found = [_by_link(link, "client") for link in links_to_clients(trace)]
+    narrow = {(path.client, path.server) for path in found}
     for path in map(_by_answers, late_answers(trace)):
+        if path.side == "client" and (path.client, path.server) in narrow:
+            continue
         calls = late.get((path.client, path.server))
         if path.side != "server" or calls is None:
             found.append(path)
@@ -374,13 +381,14 @@ def _by_calls(late: LateArrivals) -> SlowerPath:
     )
 
 
-def _by_link(link: NarrowLink) -> SlowerPath:
-    """What calls show that arrived late though none was before them: how fast the link is."""
+def _by_link(link: NarrowLink, side: Side) -> SlowerPath:
+    """What messages show that arrived late though none was before them: how fast the link is."""
     return replace(
         _on_the_way(link, link.median_s, sure=link.sizes),
+        side=side,
         full_bytes_per_s=link.bytes_per_s,
-        full_of="calls",
-        late_calls=link.calls,
+        full_of="calls" if side == "server" else "replies",
+        late_calls=link.calls if side == "server" else 0,
         alone=link.calls,
     )
 
@@ -402,7 +410,7 @@ def _with_gaps(path: SlowerPath, gaps: GapsOfPair | None) -> SlowerPath:
 
 
 def _with_replies(path: SlowerPath, bytes_per_s: float | None) -> SlowerPath:
-    if not bytes_per_s:
+    if not bytes_per_s or path.full_bytes_per_s:
         return path
     return replace(path, full_bytes_per_s=bytes_per_s, full_of="replies")
 

@@ -46,7 +46,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem" if path.known else None,
             title=_title(path),
             seen=f"{_seen(path)}{_proof(path)}{_rate(path)}{_cost(path)}",
-            why=_NARROW
+            why=(_NARROW if path.side == "server" else _NARROW_BACK)
             if path.alone
             else _FULL
             if path.full_bytes_per_s
@@ -79,6 +79,12 @@ def _seen(path: SlowerPath) -> str:
             f"after {units.duration(path.rtt_s)} (median), as acknowledgements show that came then "
             f"and left them out; {usual}."
         )
+    if path.alone:
+        return (
+            f"{when} {units.counted(path.alone, 'reply', 'replies')} had not reached the "
+            f"{path.side} after {units.duration(path.rtt_s)} (median), as acknowledgements show "
+            f"that came then and left them out; {usual}."
+        )
     if path.late_replies:
         took, otherwise = units.duration(path.rtt_s), units.duration(path.usual_s)
         return (
@@ -97,8 +103,8 @@ def _seen(path: SlowerPath) -> str:
 def _data(path: SlowerPath) -> str:
     if path.late_calls:
         return units.counted(path.late_calls, "late call")
-    if path.late_replies:
-        return units.counted(path.late_replies, "late reply", "late replies")
+    if late := path.alone or path.late_replies:
+        return units.counted(late, "late reply", "late replies")
     told = []
     if path.acks or not path.turns:
         told.append(f"{units.counted(path.acks, 'ACK')} without data")
@@ -167,8 +173,13 @@ def _proof(path: SlowerPath) -> str:
 
 
 def _cost(path: SlowerPath) -> str:
+    waited = units.duration(sum(path.time_s.values()))
+    if path.gaps and path.alone:
+        return (
+            f" {units.counted(path.gaps, 'call')} came later for it: that was {waited} of the time "
+            "in which none was under way."
+        )
     if path.gaps:
-        waited = units.duration(sum(path.time_s.values()))
         return (
             " Each reply came to the client later by that, and its next call as much later: before "
             f"{units.counted(path.gaps, 'call')} that was {waited} of the time in which none was "
@@ -196,6 +207,13 @@ _NARROW = (
     "What a call brings takes its time on the slowest link, also where nothing else is under way, "
     "and the more the longer. At the client that looks like slow storage: the call is sent at once "
     "and answered late. Faster disks do not help."
+)
+
+_NARROW_BACK = (
+    "What a reply brings takes its time on the slowest link, also where nothing else is under way, "
+    "and the more the longer. At the server that looks like a client that is slow to call again: "
+    "the reply is sent at once, and the next call comes late. A faster server or client does not "
+    "help."
 )
 
 ADVICE_NARROW = (

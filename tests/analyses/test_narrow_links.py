@@ -243,3 +243,17 @@ def test_no_call_is_quicker_than_the_link(quick: int, told: bool) -> None:
     ]
     calls = [write(number) for number in range(1, 41)]
     assert bool(found([*small(), *calls, *soon])) is told
+
+
+def test_a_late_acknowledgement_adds_nothing_to_what_a_call_by_itself_took() -> None:
+    """A busy server was late with every fourth; where another was before it, that took time too."""
+    calls = [
+        write(number, 9_000, rate=RATE / (1 + 3 * (number % 4 == 0))) for number in range(1, 41)
+    ]
+    behind = write(11, 9_000, at_ms=1_101, rate=9_000 / 29)
+    with trace_of(
+        calls=[*small(), *calls, {**behind, "call": 41}], connections=[CONNECTION]
+    ) as trace:
+        ((link,), (path,)) = narrow_links(trace), slower_paths(trace)
+    assert link.bytes_per_s == pytest.approx(600_000)
+    assert path.longer_s == pytest.approx(40 * 0.015 + 8_000 / 9_000 * 0.029, rel=1e-3)

@@ -77,7 +77,8 @@ to tell: these are in the usual round trip."""
 
 TABLE = "narrow_links"
 """The table that `register` makes, with a row for each call that such a link took time of: `call`;
-`inside`, how much, ns, and no more than its service time holds beyond the usual round trip."""
+`inside`, how much, ns, and no more than its service time holds beyond the usual round trip;
+`alone`: it was sent while no other data was under way, and waited for no more than its bytes."""
 
 _RATES_TABLE = "narrow_link_rates"
 
@@ -261,10 +262,19 @@ _RATES = f"""
 
 # What was sent bit by bit was on its way meanwhile: that is its transfer.
 _CALLS = f"""
-    select call,
+    with sent as (
+        select call, client, server, call_first_time, call_time, call_bytes, srt,
+               call_first_time >= coalesce(max(reply_time) over (
+                   partition by client order by call_frame, call_time, call
+                   rows between unbounded preceding and 1 preceding
+               ), 0) as alone
+        from calls
+        where not callback and call_bytes >= $tells
+              and client in (select client from {_RATES_TABLE})
+    )
+    select call, alone,
            least(call_bytes / rate - (call_time - call_first_time), srt - usual)::bigint as inside
-    from calls join {_RATES_TABLE} using (client, server)
-    where not callback and call_first_time between begun and ended and call_bytes >= $tells
-          and call_bytes >= rate * $costs
+    from sent join {_RATES_TABLE} using (client, server)
+    where call_first_time between begun and ended and call_bytes >= rate * $costs
           and call_bytes / rate - (call_time - call_first_time) >= 1 and srt - usual >= 1
 """

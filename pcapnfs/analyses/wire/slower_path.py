@@ -270,11 +270,15 @@ def register(trace: Trace) -> bool:
     if tcp_stalls.register(trace):
         stalls = f"select call from {tcp_stalls.TABLE} where own"
     late = "select null::ubigint as call, 0 as inside, false as moving where false"
+    narrow = _narrow_links.register(trace)
     if _late_arrivals.register(trace):
         late = f"select call, inside, false as moving from {_late_arrivals.TABLE}"
+        # What a call brings takes its time on the link, whatever else kept its acknowledgement.
+        if narrow:
+            late += f" anti join (select call from {_narrow_links.TABLE} where alone) using (call)"
     if _one_way_delays.register(trace):
         late += f" union all select call, inside, false from {_one_way_delays.TABLE}"
-    if _narrow_links.register(trace):
+    if narrow:
         late += f" union all select call, inside, false from {_narrow_links.TABLE}"
     with closing(trace.cursor()) as cursor:
         cursor.execute(

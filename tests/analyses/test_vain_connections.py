@@ -123,6 +123,28 @@ def test_a_server_that_asks_its_client_is_told_from_a_client() -> None:
     assert not pair.back
 
 
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        call(101, "NOTIFY", 2, client=ASKED.server, server=ASKED.client, program=100024),
+        call(101, "GETATTR", 2, client=ASKED.server, server="10.0.0.9"),
+    ],
+)
+def test_a_server_that_cannot_call_its_client_back_does_not_wait(elsewhere: Row) -> None:
+    """It had made calls before, as a client does, and its own client works on meanwhile."""
+    back = replace(ASKED, client=ASKED.server, server=ASKED.client, port=44919)
+    at_work = tuple(call(4_200 + 100 * place, "WRITE", 3, connection=1) for place in range(40))
+    (pair,) = told(back, calls=(CALLED, elsewhere, *at_work))
+    assert (pair.back, pair.idle_s) == (True, 0.0)
+    # Another's connection that it waits for as a client is told of beside.
+    waits = replace(back, server="10.0.0.9", port=2049)
+    pairs = told(back, waits, calls=(CALLED, elsewhere, *at_work))
+    assert {pair.asked.server: pair.idle_s for pair in pairs} == {
+        back.server: 0.0,
+        "10.0.0.9": 6.0,
+    }
+
+
 def test_a_call_that_was_seen_to_wait_until_its_connection_ended() -> None:
     hanging = call(150, "READ", None, connection=1)
     connection: Row = {

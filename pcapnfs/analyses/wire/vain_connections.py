@@ -9,7 +9,8 @@ The time is the client's cost where it had made calls before: as a mount begins,
 other programs', or the user tried again. Asking the portmapper for the port again, before each
 attempt, is a part of the attempt and no work; its own calls are left out of the time. Of a call
 that waited until its connection ended, and got no reply (`silent_calls`), the time before is; what
-follows is that for which nobody answers here.
+follows is that for which nobody answers here. A server that cannot call its client back stands
+still for nothing that it asks elsewhere as a client.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 TIMES_READS = columns.together(
     silent_calls.READS,
+    traffic.READS,
     columns.of(
         calls="call client callback program call_first_time call_time reply_time",
         connections="client server server_port first_time last_time",
@@ -49,7 +51,6 @@ TIMES_READS = columns.together(
 READS = columns.together(
     TIMES_READS,
     _directions.READS,
-    traffic.READS,
     columns.of(calls="server", operations="call op text"),
 )
 """The columns that the queries here read."""
@@ -82,8 +83,8 @@ class VainConnections(Record):
     """It got a connection when the next SYN was due, or before."""
     idle_s: float
     """That time where the client had made calls before and sent none meanwhile, without what
-    calls were under way at its begin, seconds; else 0. What several share is that of the one which
-    began first."""
+    calls were under way at its begin, seconds; else 0, as for a server that asked its client. What
+    several share is that of the one which began first."""
     alone: bool = False
     """What this server sent to this client is not in the capture, nor would its answers be."""
     from_ns: int | None = None
@@ -113,9 +114,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
             idle_s=cost.get(place, 0) / NANOSECONDS,
             alone=(span.vain.client, span.vain.server) in directions(trace).pairs,
             from_ns=span.since,
-            back=(span.vain.server, span.vain.client) in served
-            and (span.vain.client, span.vain.server) not in served
-            and not _mounts(span.vain.port, program),
+            back=_back(span.vain, served) and program not in (MOUNT, *NFS_PROGRAMS),
         )
         for place, span in spans
         for program in (programs.get((span.vain.client, span.vain.server, span.vain.port)),)
@@ -151,9 +150,13 @@ def between_calls(trace: Trace) -> list[tuple[str, int, int]]:
     ]
 
 
-def _mounts(port: int, program: int | None) -> bool:
-    """Whether who asks for this wants to mount something, and calls nobody back."""
-    return port == NFS_PORT or program in (MOUNT, *NFS_PROGRAMS)
+def _back(vain: Vain, served: set[tuple[str, str]]) -> bool:
+    """Whether a server asked its client, and not for NFS: who does wants to mount something."""
+    return (
+        (vain.server, vain.client) in served
+        and (vain.client, vain.server) not in served
+        and vain.port != NFS_PORT
+    )
 
 
 def _served(trace: Trace) -> set[tuple[str, str]]:
@@ -230,7 +233,8 @@ class _Cost(NamedTuple):
 @once
 def _costs(trace: Trace) -> tuple[_Cost, ...]:
     """Those that cost their client something."""
-    spans = _spans(trace)
+    served = _served(trace)
+    spans = [each for each in enumerate(_spans(trace)) if not _back(each[1].vain, served)]
     if not spans:
         return ()
     silent_calls.register(trace)
@@ -238,19 +242,19 @@ def _costs(trace: Trace) -> tuple[_Cost, ...]:
         rows = cursor.execute(
             _IDLE,
             {
-                "clients": given.text(span.vain.client for span in spans),
-                "since": given.text(span.since for span in spans),
-                "until": given.text(span.until for span in spans),
+                "clients": given.text(span.vain.client for _, span in spans),
+                "since": given.text(span.since for _, span in spans),
+                "until": given.text(span.until for _, span in spans),
             },
         ).fetchall()
     found = []
     reached: dict[str, int] = {}
-    for place, begun, last, looked_up in rows:
-        span = spans[integer(place)]
+    for chosen, begun, last, looked_up in rows:
+        place, span = spans[integer(chosen)]
         known = max(integer(begun), reached.get(span.vain.client, 0))
         reached[span.vain.client] = max(known, span.until)
         idle_ns = max(0, span.until - known - integer(looked_up))
-        found.append(_Cost(integer(place), known, idle_ns, bool(last)))
+        found.append(_Cost(place, known, idle_ns, bool(last)))
     return tuple(found)
 
 

@@ -239,15 +239,22 @@ WAITED_OUT = "; one that got no answer, or was to come again, counts until that 
 
 def _why_longer(paths: Sequence[SlowerPath]) -> str:
     """What made calls take longer, in the words of the finding on that."""
-    if all(path.alone for path in paths):
-        return "because a link is narrow"
-    if all(path.full_bytes_per_s for path in paths):
-        return "because a link was full for a while"
-    if all(path.stays for path in paths):
-        return "because the path became longer, and stayed so"
-    if any(path.stays for path in paths):
-        return "because paths were longer, not all of them for a while only"
-    return "because the path was longer for a while"
+    links = dict.fromkeys(
+        "a link is narrow" if path.alone else "a link was full for a while"
+        for path in sorted(paths, key=lambda path: not path.alone)
+        if path.full_bytes_per_s
+    )
+    stay = {path.stays for path in paths if not path.full_bytes_per_s}
+    longer = [_LONGER[min(stay), max(stay)]] if stay else []
+    return f"because {', or '.join([*links, *longer])}"
+
+
+_LONGER = {
+    (False, False): "the path was longer for a while",
+    (False, True): "paths were longer, not all of them for a while only",
+    (True, True): "the path became longer, and stayed so",
+}
+"""What paths became that were longer: whether each of them stayed so, and whether any did."""
 
 
 def _outside(budget: Budget, phases: Sequence[Phase], mount_idle: MountIdle | None) -> list[str]:

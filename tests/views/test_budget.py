@@ -184,10 +184,17 @@ def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
     (mixed, *_) = budget.remarks(samples.time_budget().total, [path, good])
     assert "because paths were longer, not all of them for a while only: 4.00 s in" in mixed
     link = replace(path, full_bytes_per_s=6e5, full_of="calls")
-    (full, *_) = budget.remarks(samples.time_budget().total, [link, replace(link, alone=12)])
-    assert "because a link was full for a while: 4.00 s in" in full
-    (narrow, *_) = budget.remarks(samples.time_budget().total, [replace(link, alone=12)])
+    thin = replace(link, alone=12)
+    (full, *_) = budget.remarks(samples.time_budget().total, [link])
+    assert "because a link was full for a while: 2.00 s in" in full
+    (narrow, *_) = budget.remarks(samples.time_budget().total, [thin])
     assert "because a link is narrow: 2.00 s in" in narrow
+    (links, *_) = budget.remarks(samples.time_budget().total, [link, thin])
+    assert "because a link is narrow, or a link was full for a while: 4.00 s in" in links
+    (each, *_) = budget.remarks(samples.time_budget().total, [path, thin, good])
+    assert "because a link is narrow, or paths were longer, not all of them for a" in each
+    (other, *_) = budget.remarks(samples.time_budget().total, [path, link])
+    assert "because a link was full for a while, or the path was longer for a while: " in other
     far = replace(path, time_s={"client": 1.5})
     assert budget.remarks(samples.time_budget().total, [far])[0] == (
         "This includes 1.50 s by which calls came later because the path was longer for a while: "

@@ -48,3 +48,12 @@ def test_entries_that_take_long_and_are_not_asked_for_are_told() -> None:
 def test_a_little_less_is_not(change: dict[str, float]) -> None:
     pair = replace(SLOW, **change)  # type: ignore[arg-type]
     assert seen_by(RULE, nothing(listing_costs=(pair,))) == []
+
+
+def test_entries_that_came_without_attributes_took_their_share() -> None:
+    """A server that leaves some out may have looked for them all the same."""
+    few = replace(SLOW, plus_entries=1_000, bare_entries=1_000)
+    (seen,) = seen_by(RULE, nothing(listing_costs=(few,)))
+    assert "2.00 ms for each of 2\u2009000 entries beyond" in seen.seen
+    most = replace(SLOW, bare_entries=2_001)
+    assert seen_by(RULE, nothing(listing_costs=(most,))) == []

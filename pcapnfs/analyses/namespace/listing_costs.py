@@ -164,13 +164,13 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         ).fetchall()
         cursor.execute(_OBJECTS)
         order = "frame" if clock(trace).tick_s is not None else "time"
-        ask = any_plain or any_bare
-        cursor.execute(_AFTER.format(order=order), {"plain": ask})
+        without = any_plain or any_bare
+        cursor.execute(_AFTER.format(order=order), {"without": without})
         cursor.execute(_ONE_BY_ONE)
-        if ask:
+        if without:
             _ask_one_by_one(trace, cursor)
         cursor.execute(_FOLLOWED)
-        cursor.execute(_UNTYPED, {"plain": ask})
+        cursor.execute(_UNTYPED, {"without": without})
         found = paths.most_in(cursor, "followed", PLACES_SHOWN)
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
         unsupported = dict(cursor.execute(_UNSUPPORTED).fetchall())
@@ -257,7 +257,7 @@ _AFTER = f"""
                reply_time, version, version = 4 and op = 'GETATTR' as unsure,
                is_directory as opened
         from {former_names.CALLS}
-        where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
+        where $without and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
               and {former_names.DIRECTORY}
                   in (select directory from listed where not plus
@@ -271,7 +271,7 @@ _AFTER = f"""
     ),
     used as (
         select distinct mount, file from calls
-        where $plain and not callback and version < 4 and program = {NFS}
+        where $without and not callback and version < 4 and program = {NFS}
               and {among("op", _OF_OPEN)}
               and file in (select file from asked)
     ),
@@ -327,7 +327,7 @@ _UNTYPED = f"""
     openings as (
         select mount, file as directory, call_time
         from calls semi join walked on calls.mount = walked.mount and file = walked.directory
-        where $plain and op = 'GETATTR' and not callback and program = {NFS}
+        where $without and op = 'GETATTR' and not callback and program = {NFS}
     ),
     visits as (
         select after.*, openings.call_time as opened_time
@@ -355,7 +355,7 @@ _UNTYPED = f"""
     ),
     used as (
         select distinct mount, file from calls
-        where $plain and not callback and op not in ('GETATTR', 'LOOKUP')
+        where $without and not callback and op not in ('GETATTR', 'LOOKUP')
               and file in (select file from visits)
     )
     select mount, call, call_frame, share, pause

@@ -31,10 +31,12 @@ LEAST = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server with such listings."""
     for pair in material.listing_costs:
+        # The server may have looked for the attributes of those that came without them, too.
+        entries = pair.plus_entries + pair.bare_entries
         if (
             pair.plus_entries < values[LEAST.name]
             or pair.touched > values[TOUCHED.name] * pair.plus_objects
-            or pair.plus_extra_s < values[PER_ENTRY.name] * pair.plus_entries
+            or pair.plus_extra_s < values[PER_ENTRY.name] * entries
         ):
             continue
         claims = (Claim("unstable", pair.plus_extra_s),)
@@ -44,10 +46,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="Listings fetch attributes that may be for nothing",
             seen=f"{units.counted(pair.plus.calls, 'listing')} with attributes took "
             f"{units.duration(pair.plus.time_s)}, "
-            f"{units.duration(pair.plus_extra_s / pair.plus_entries)} for each of "
-            f"{units.counted(pair.plus_entries, 'entry', 'entries')} beyond what small calls "
-            f"take. Later calls were about {units.count(pair.touched)} of "
-            f"{units.count(pair.plus_objects)} of them.",
+            f"{units.duration(pair.plus_extra_s / entries)} for each of "
+            f"{units.counted(entries, 'entry', 'entries')} beyond what small calls take. Later "
+            f"calls were about {units.count(pair.touched)} of {units.count(pair.plus_objects)} of "
+            "them.",
             why="For attributes the server reads the inode of each entry, from disk where it is "
             "not cached; names alone stand in the directory. A program that reads the attributes "
             "from the listing sends no further call: the packets do not tell it from one that "

@@ -325,7 +325,9 @@ _WOKEN = f"""
     changes as (from changes_in_order semi join serial using (mount, directory)),
     looking as (
         select call, min(operations.directory) as looked_in
-        from operations where op = 'LOOKUP' group by call
+        from operations
+        where op = 'LOOKUP' and operations.directory in (select serial.directory from serial)
+        group by call
     ),
     asked as (
         select calls.mount, looked_in as directory, call_first_time as began

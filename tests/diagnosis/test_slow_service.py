@@ -19,6 +19,7 @@ from pcapnfs.diagnosis.rules.slow_service import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
 from tests.diagnosis.material import seen_by
+from tests.diagnosis.mounts import MOUNT, MOVED, verdict
 from tests.diagnosis.test_server_overload import QUEUED
 
 LOOKUPS = ServerTime(
@@ -169,6 +170,22 @@ def test_reading_ahead_is_not_advised_where_nothing_comes_next(
     assert ("more read-ahead" in action) is (told is None)
     if told is not None:
         assert action.endswith(f"Reading ahead does not help: {told}")
+
+
+@pytest.mark.parametrize(("calls", "told"), [(640, True), (1_121, False)])
+def test_reads_that_are_small_are_to_be_fewer_before_disks_are_looked_at(
+    calls: int, *, told: bool
+) -> None:
+    """Of one that could be larger each has its work at the server, whatever its disks do."""
+    small = replace(found(replace(READ, calls=calls)), transfer_runs=(MOVED,))
+    cache = replace(small.cache, mounts=(replace(MOUNT, verdicts=(verdict("rsize=4096"),)),))
+    (seen,) = seen_by(RULE, replace(small, cache=cache))
+    first = [advice.action.split(",")[0] for advice in seen.advice]
+    assert (first[0] == "Have each READ ask for more bytes first") is told
+    assert (first[-1] == "If larger READs take as long for as many bytes") is told
+    # Nothing says that they are small at this server.
+    (seen,) = seen_by(RULE, replace(small, transfer_runs=(replace(MOVED, server="10.0.0.9"),)))
+    assert seen.advice[-1].action.startswith("If READs alone are slow")
 
 
 @pytest.mark.parametrize(("late", "told"), [(42, True), (43, False)])

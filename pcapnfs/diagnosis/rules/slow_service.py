@@ -11,6 +11,7 @@ from pcapnfs import units
 from pcapnfs.analyses.servers.in_turn import OVERTOOK, one_by_one
 from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
+from pcapnfs.diagnosis.rules import small_rsize
 from pcapnfs.diagnosis.rules.server_overload import queues
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.systems import is_other_server
@@ -66,6 +67,9 @@ OF_FILE = 0.5
 SKEWED = 1.5
 """Means are told beside medians that they exceed by this factor: some calls took far longer."""
 
+FEWER = 0.5
+"""Part of the READs that larger ones would spare, from which on they come before disks."""
+
 ONE_BY_ONE = "works on one call at a time"
 """What the title ends with of a server at which calls stand in one queue."""
 
@@ -115,6 +119,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 kinds,
                 in_turn=queue is not None,
                 alone=alone and not untold,
+                small=_small(material, operations, values),
                 other=other,
             )
             if warm is None
@@ -245,6 +250,7 @@ def _advice(
     *,
     in_turn: bool,
     alone: bool,
+    small: bool,
     other: bool,
 ) -> tuple[Advice, ...]:
     """Where to look; `other`: at a server that is no Linux."""
@@ -253,24 +259,46 @@ def _advice(
         look = _THREADS_OTHER if other else _THREADS
     kept = _BY_KIND_OTHER if other else _BY_KIND
     by_kind = [
-        _on_reads(material, server, alone=alone and not in_turn and kinds == ["read"])
+        _on_reads(material, server, alone=alone and not in_turn and kinds == ["read"], small=small)
         if kind == "read"
         else kept[kind]
         for kind in kinds
     ]
+    first = (_LARGER,) if small else ()
     # Where small calls are fast, it is neither the processor nor threads.
-    return (*by_kind, look) if alone and not in_turn else (look, *by_kind)
+    return (*first, *by_kind, look) if alone and not in_turn else (*first, look, *by_kind)
 
 
-def _on_reads(material: Material, server: str, *, alone: bool) -> Advice:
-    """What helps where READs wait for disks; `alone`: nothing else is slow there."""
+def _small(material: Material, operations: Sequence[ServerTime], values: Values) -> bool:
+    """Whether the READs of a server are small, as another finding tells, so that most need not be.
+
+    Their number takes time there whatever the disks do.
+    """
+    reads = sum(each.calls for each in operations if each.kind == "read")
+    if not reads:
+        return False
+    server = operations[0].server
+    told = small_rsize.judge(material, values)
+    return sum(each.calls or 0 for each in told if each.about[1:2] == (server,)) >= FEWER * reads
+
+
+def _on_reads(material: Material, server: str, *, alone: bool, small: bool) -> Advice:
+    """What helps where READs wait for disks.
+
+    Args:
+        material: What the rules judge by.
+        server: The address of the server.
+        alone: Nothing else is slow there.
+        small: They need not be as many.
+    """
     pairs = [pair.reads for pair in material.transfer_runs if pair.server == server]
     calls, in_runs = sum(each.calls for each in pairs), sum(each.in_runs for each in pairs)
-    begin = (
-        "Small calls are fast there, so that most likely it is the disks"
-        if alone
-        else "If READs alone are slow, it is the disks"
-    )
+    if small:
+        begin = "If larger READs take as long for as many bytes, it is the disks"
+    elif alone:
+        begin = "Small calls are fast there, so that most likely it is the disks"
+    else:
+        begin = "If READs alone are slow, it is the disks"
     if not calls or in_runs >= SCATTERED * calls:
         return Advice(f"{begin}: faster ones, more read-ahead, or a larger cache.")
     continued = units.count(in_runs) if in_runs else "none"
@@ -384,6 +412,11 @@ _PROCESSOR = Advice(
 _PROCESSOR_OTHER = Advice(
     "On the server, look with its own tools at its processors first, while the work runs. A faster "
     "disk or another export option does not help against it."
+)
+
+_LARGER = Advice(
+    "Have each READ ask for more bytes first, as the finding on small READs says: every one has "
+    "work of its own at the server, whatever its disks are."
 )
 
 _LOOK = Advice(

@@ -112,6 +112,34 @@ def test_what_came_late_may_be_an_open_where_the_file_is_read() -> None:
     assert (found.opened_late, found.either) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("files", "read_s", "version", "before"),
+    [(20, 0.1, 3, 20), (20, 1.1, 3, 0), (19, 0.1, 3, 0), (20, 0.1, 4, 0)],
+)
+def test_a_file_that_was_read_before_was_opened_before(
+    files: int, read_s: float, version: int, before: int
+) -> None:
+    """Each is asked for as it becomes known, and once more a second later; few are not looked at.
+
+    An OPEN of NFSv4 asks within its own compound.
+    """
+    steps: list[list[Row]] = []
+    for about in range(1, files + 1):
+        for after_s in (0.0, 1.0):
+            steps.append(ask(len(steps) + 1, about + after_s, about, version=version))
+        sent = START_NS + round((about + read_s) * 1000) * MILLISECOND
+        times = {"call_time": sent, "reply_time": sent + MILLISECOND}
+        number = len(steps) + 1
+        read = call(number, "READ", 1, file=about, version=version, **times)
+        steps.append([read, operation(number, "READ", file=about)])
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    named = [file(about, f"f{about}") for about in range(1, files + 1)]
+    span = meta(end_ns=START_NS + 100_000 * MILLISECOND)
+    with trace_of(span, calls=calls, operations=operations, files=named) as trace:
+        (pair,) = questions(trace)
+    assert (pair.files, pair.read_before) == (files, before)
+
+
 def walked(
     *, unlisted: int = 0, after_s: float = 0.003, version: int = 4, directories: int = 20
 ) -> int:

@@ -258,6 +258,11 @@ def test_what_came_late_by_an_open_is_an_opens() -> None:
     assert any("opened a few times" in each.action for each in seen.advice)
     (seen,) = seen_by(RULE, nothing(questions=(replace(opened, files=74),)))
     assert not any("opened a few times" in each.action for each in seen.advice)
+    # Or that had been read before they were asked about.
+    for before, again in ((53, False), (54, True)):
+        pair = replace(opened, read_before=before)
+        (seen,) = seen_by(RULE, nothing(questions=(pair,)))
+        assert any("opened a few times" in each.action for each in seen.advice) is again
     (seen,) = seen_by(RULE, nothing(questions=(replace(opened, opened_late=62),)))
     assert "actimeo=60" in seen.advice[0].action
 

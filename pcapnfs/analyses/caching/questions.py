@@ -105,6 +105,9 @@ class Questions(Record):
     listed: int = 0
     """Those of `young_directories`, of NFSv4, right behind which came another one about the same
     directory, and before which the client had listed it: for the access time that this changed."""
+    read_before: int = 0
+    """Files of NFSv3 among `files` that the client had read before any of those was asked: it had
+    opened them without a question."""
 
 
 def questions(trace: Trace) -> tuple[Questions, ...]:
@@ -155,6 +158,7 @@ def of_learned(
             opened_late=integer(values[21] or 0),
             either=integer(values[22] or 0),
             listed=integer(values[23] or 0),
+            read_before=integer(values[24] or 0),
         )
         for mount, asked, compared, *values in rows
     ]
@@ -191,7 +195,7 @@ _QUESTIONS = f"""
     ),
     objects as (select file, role in ('directory', 'pseudo') as directory from files),
     timed as materialized (
-        select mount, file, call, call_frame, share, pause, directory, version,
+        select mount, file, call, call_time, call_frame, share, pause, directory, version,
                age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
                directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
                    as fresh_directory,
@@ -225,6 +229,22 @@ _QUESTIONS = f"""
         select call, coalesce(opened, false) as opened_late,
                read and not coalesce(opened, false) as either
         from about semi join late using (call)
+    ),
+    opened as materialized (
+        select mount, file, min(call_time) as opened_time
+        from timed left join opens using (call)
+        where (young or opened_late) and not directory and version = 3
+        group by mount, file
+        qualify count(*) over (partition by mount) >= {ENOUGH}
+    ),
+    read_before as (
+        select mount, count(*) as read_before
+        from opened semi join (
+                 select mount, file, call_time from calls where op = 'READ' and not callback
+             ) as reading
+             on opened.mount = reading.mount and opened.file = reading.file
+                and call_time < opened_time
+        group by mount
     ),
     -- READDIR of NFSv4 brings no attributes of the directory, whose access time it changes: a
     -- stat() asks for that, and the open behind it once more, without a call in between.
@@ -275,6 +295,6 @@ _QUESTIONS = f"""
     select mount, asked, compared, {spared.names("unchanged")},
            {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")},
            young, young_directories, directories, young_unopened, files,
-           opened_late, either, listed
-    from counted left join spared using (mount)
+           opened_late, either, listed, read_before
+    from counted left join spared using (mount) left join read_before using (mount)
 """

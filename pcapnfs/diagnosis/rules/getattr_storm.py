@@ -55,7 +55,7 @@ TREE = 30
 """So many files and more are a tree, and none that programs keep an eye on."""
 
 AGAIN = 2
-"""So many times on average each file was asked about where several programs read it."""
+"""So many times on average each file was opened where several programs read it."""
 
 OPENS = 0.5
 """From this part of the GETATTRs on, opens are why."""
@@ -329,7 +329,9 @@ def _advice(pair: Questions, *, locked: bool, acls: bool) -> tuple[Advice, ...]:
         return (_POLL_LESS, *_dated(pair), _NOCTO)
     if _from_readers(pair):
         some = _expired(pair) >= SOME * pair.unchanged.calls
-        again = (_READ_LESS,) if _about_files(pair) >= AGAIN * pair.files else ()
+        # Who had a file read already had opened it once more.
+        opens = _about_files(pair) + pair.read_before
+        again = (_READ_LESS,) if opens >= AGAIN * pair.files else ()
         return (_NOCTO_LONGER if some else _NOCTO, *again, _DELEGATIONS)
     if _from_opens(pair):
         return (_KEEP_OPEN, _NOCTO, _DELEGATIONS)

@@ -156,25 +156,31 @@ def test_what_the_verdict_does_not_name_is_not_told() -> None:
     assert seen_by(RULE, bound_by("persistence")) == []
 
 
-def test_a_connection_that_was_missing_is_another_thing() -> None:
-    found = bound_by("client")
-    for idle_s, told in ((1.4, 1), (1.6, 0)):
-        late = LateConnections(
-            client="10.0.0.2",
-            server="10.0.0.1",
-            connections=1,
-            longest_s=idle_s,
-            idle_s=idle_s,
-            resent=1,
-            attempts=0,
-            refusals=0,
-            challenges=0,
-            resent_answers=0,
-            syn_s=None,
-            lossy=False,
-            frames=(1,),
+def test_waiting_for_a_connection_is_told_apart() -> None:
+    """The verdict takes it for waiting: what it has the client for is beside that."""
+    found = bound_by("client", "waiting", client_s=13.0)
+    late = LateConnections(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        connections=1,
+        longest_s=6.5,
+        idle_s=6.5,
+        resent=1,
+        attempts=0,
+        refusals=0,
+        challenges=0,
+        resent_answers=0,
+        syn_s=None,
+        lossy=False,
+        frames=(1,),
+    )
+    for idle_s, waited_s in ((5.5, "5.50 s"), (6.5, "6.00 s")):
+        pair = replace(late, idle_s=idle_s)
+        (seen,) = seen_by(RULE, replace(found, late_connections=(pair,)))
+        assert seen.seen.endswith(
+            f" 60.0 % of the run, without {waited_s} of waiting for a connection."
         )
-        assert len(seen_by(RULE, replace(found, late_connections=(late,)))) == told
+    assert seen_by(RULE, replace(bound_by("waiting"), late_connections=(late,))) == []
 
 
 VARYING = replace(

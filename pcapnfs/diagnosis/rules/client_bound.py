@@ -14,6 +14,7 @@ from pcapnfs.analyses.times import long_pauses
 from pcapnfs.analyses.wire.half import FEW_HANDSHAKES, SEVERAL_ACKS, TIMES_AS_LONG
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.text import joined
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
@@ -24,15 +25,11 @@ if TYPE_CHECKING:
 LONGER_S = 0.001
 """ACKs that take less tell no path that varies."""
 
-CONNECTING = 0.5
-"""The part of the time without a call from which on it was a connection that was missing."""
-
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in _idle(material):
-        if _late_s(material, found) < CONNECTING * found.client_s:
-            yield _observed(material, found, cause)
+        yield _observed(material, found, cause)
 
 
 def _idle(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
@@ -48,28 +45,6 @@ def _idle(material: Material) -> Iterator[tuple[Bottleneck, Cause]]:
         share = idle_s / whole_s if whole_s else None
         if found.about in named or (share or 0.0) >= LARGE_SHARE:
             yield found, Cause("client", idle_s, share)
-
-
-def _late_s(material: Material, found: Bottleneck) -> float:
-    """For how long the client had no connection: others tell that.
-
-    `slow_connect`, `cut_off` and `no_connection`. What follows its calls is in the clock of each of
-    several clients alone.
-    """
-    late = (
-        idle_s
-        for client, idle_s in (
-            *((pair.client, pair.idle_s) for pair in material.late_connections),
-            *((pair.client, pair.idle_s) for pair in material.cut_off),
-        )
-        if not found.about or client in found.about
-    )
-    vain = (
-        pair.idle_s
-        for pair in material.vain_connections
-        if pair.asked.client in found.about or (pair.connected and not found.about)
-    )
-    return sum(late) + sum(vain)
 
 
 def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
@@ -183,8 +158,10 @@ def _seen(material: Material, found: Bottleneck, cause: Cause) -> str:
     whose = "the run" if not found.about else "that time" if found.away_s else bound.ACTIVE
     idle = f"{units.duration(cause.time_s)}, {units.share(cause.share)} of {whose}"
     beside = {part.cause: part.time_s for part in bound.active(material, found)}
-    if waited_s := beside.get("locks", 0.0):
-        idle += f", without {units.duration(waited_s)} of waiting for locks"
+    waits = (("for locks", beside.get("locks")), ("for a connection", _late_s(material, found)))
+    waited = [f"{units.duration(time_s)} of waiting {what}" for what, time_s in waits if time_s]
+    if waited:
+        idle += f", without {joined(waited)}"
     if found.about and found.away_s:
         return (
             f"From the client's first call to its last reply, no call was under way for {idle}. "
@@ -200,6 +177,29 @@ def _seen(material: Material, found: Bottleneck, cause: Cause) -> str:
         f"{told} {units.duration(found.unused_s)} of it are pauses of a second or more, in which "
         "perhaps nothing was run at all: before the work began, or between two commands."
     )
+
+
+def _late_s(material: Material, found: Bottleneck) -> float:
+    """For how long the client had no connection, which the verdict takes for waiting.
+
+    `slow_connect`, `cut_off` and `no_connection` tell that. What follows its calls is in the clock
+    of each of several clients alone.
+    """
+    late = (
+        idle_s
+        for client, idle_s in (
+            *((pair.client, pair.idle_s) for pair in material.late_connections),
+            *((pair.client, pair.idle_s) for pair in material.cut_off),
+        )
+        if not found.about or client in found.about
+    )
+    vain = (
+        pair.idle_s
+        for pair in material.vain_connections
+        if pair.asked.client in found.about or (pair.connected and not found.about)
+    )
+    waiting = (part.time_s for part in bound.active(material, found) if part.cause == "waiting")
+    return min(sum(late) + sum(vain), sum(waiting))
 
 
 RULE = Rule(

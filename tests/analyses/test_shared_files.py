@@ -40,7 +40,7 @@ def test_a_turn_is_a_use_after_anothers_change() -> None:
     with trace_of(calls=calls, operations=operations, files=FILES) as trace:
         (shared,) = shared_files(trace)
     assert shared.server == "10.0.0.1"
-    assert (shared.files, shared.turns, shared.most_turns) == (1, 3, 3)
+    assert (shared.files, shared.turns) == (1, 3)
     assert shared.shown == (SharedFile("log", (ONE, TWO), 3),)
     # The first use ever by the second client was no news lost.
     assert shared.time_s == {"read": pytest.approx(0.004)}

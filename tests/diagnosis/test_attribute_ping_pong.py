@@ -15,7 +15,6 @@ SHARED = SharedFiles(
     server="10.0.0.1",
     files=2,
     turns=4,
-    most_turns=3,
     shown=(
         SharedFile("log", ("10.0.0.2", "10.0.0.3"), 3),
         SharedFile("q", ("10.0.0.2", "10.0.0.3"), 1),
@@ -49,7 +48,8 @@ def test_what_was_read_again_is_what_the_caches_say() -> None:
 
 
 def test_handing_over_once_is_how_work_is_shared() -> None:
-    many = replace(SHARED, files=50, turns=100, most_turns=2)
+    twice = replace(SHARED.shown[0], turns=2)
+    many = replace(SHARED, files=50, turns=100, shown=(twice, *SHARED.shown[1:]))
     assert seen_by(RULE, nothing(shared_files=(many,))) == []
 
 

@@ -124,7 +124,6 @@ def test_both_sides_of_a_host_that_translates_addresses_are_one_client() -> None
         server="10.0.0.1",
         files=1,
         turns=34,
-        most_turns=34,
         time_s={},
         frames=(),
         shown=(SharedFile(path="log", clients=shared.clients, turns=34),),

@@ -16,7 +16,7 @@ from pcapnfs.analyses.asking import parts, paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.captured.traffic import several_clients
+from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    traffic.READS,
     columns.of(
         calls="call client server mount callback op file status call_frame call_time stability",
         files="file identity path role",
@@ -60,8 +61,6 @@ class SharedFiles(Record):
     """Files that were changed by one client and then used by another."""
     turns: int
     """Times that this happened, on all of them."""
-    most_turns: int
-    """Turns of the file that has most."""
     shown: tuple[SharedFile, ...]
     """The files with most turns."""
     time_s: Mapping[str, float]
@@ -73,7 +72,7 @@ class SharedFiles(Record):
 
 def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
     """Put together, for each server, most turns first."""
-    if not several_clients(trace):
+    if not traffic.several_clients(trace):
         return ()
     shares.register(trace)
     walk = walks.SharedFiles(kept=max(FILES_SHOWN, EXAMPLES))
@@ -100,7 +99,6 @@ def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
             server=servers[server],
             files=integer(each["files"]),
             turns=integer(each["turns"]),
-            most_turns=integer(each["most"][0]["turns"]),
             shown=tuple(
                 SharedFile(
                     path=known[most["file"]],

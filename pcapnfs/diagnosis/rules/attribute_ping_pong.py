@@ -89,8 +89,7 @@ def _turns(material: Material, values: Values) -> Iterator[Observed]:
     for shared in material.shared_files:
         shown = [file for file in shared.shown if not one_of(material.passed_on, file.clients)]
         whole = len(shown) == len(shared.shown)
-        most = shared.most_turns if whole else max((file.turns for file in shown), default=0)
-        if most < values[TURNS.name]:
+        if max((file.turns for file in shown), default=0) < values[TURNS.name]:
             continue
         turns = shared.turns if whole else sum(file.turns for file in shown)
         claims = by_row(shared.time_s) if whole else ()

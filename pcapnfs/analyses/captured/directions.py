@@ -108,8 +108,9 @@ def any_called(trace: Trace) -> bool:
     return bool(trace.rows(f"with {_CALLED} select 1 from called limit 1"))
 
 
+@once
 def any_orphan(trace: Trace) -> bool:
-    """Whether any reply stands alone."""
+    """Whether any reply stands alone: most captures have none, and need not be asked further."""
     orphan = {"orphan": ORPHAN_REPLY}
     return bool(trace.rows("select 1 from notes where reason = $orphan limit 1", orphan))
 

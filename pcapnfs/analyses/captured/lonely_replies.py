@@ -7,13 +7,8 @@ for again is what it sends next, so that such a reply is probably the one to tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pcapnfs import columns
-from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, any_orphan
-
-if TYPE_CHECKING:
-    from pcapnfs.trace import Trace
+from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 
 READS = columns.of(
     calls="client server callback call_first_time",
@@ -21,11 +16,6 @@ READS = columns.of(
     notes="reason connection time",
 )
 """The columns that the queries here read."""
-
-
-def any_lonely(trace: Trace) -> bool:
-    """Whether there is any: most captures have none, and need not be asked further."""
-    return any_orphan(trace)
 
 
 def next_of(asked: str) -> str:

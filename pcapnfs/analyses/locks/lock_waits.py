@@ -30,6 +30,7 @@ from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.captured import lonely_replies
+from pcapnfs.analyses.captured.directions import any_orphan
 from pcapnfs.programs import PORTMAPPER
 from pcapnfs.record import Record
 
@@ -189,10 +190,9 @@ def _register(trace: Trace) -> None:
         granted, refused = list(GRANTED), list(REFUSED)
         cursor.execute(_OWNED, {"granted": granted})
         cursor.execute("create temp table lock_replies (call ubigint, later bigint)")
-        if lonely_replies.any_lonely(trace):
-            cursor.execute(_ASKED, {"refused": refused})
-            later = lonely_replies.next_of("from lock_refusals")
-            cursor.execute(f"insert into lock_replies {later}")
+        if any_orphan(trace):
+            later = lonely_replies.next_of(_REFUSALS)
+            cursor.execute(f"insert into lock_replies {later}", {"refused": refused})
         cursor.execute(_STEPS, {"refused": refused, "granted": granted})
 
 
@@ -220,8 +220,7 @@ _OWNED = """
     from asked left join known using (mount, stateid)
 """
 
-_ASKED = """
-    create temp table lock_refusals as
+_REFUSALS = """
     select call, client, server, greatest(reply_time, call_time + 1) as came
     from lock_operations where op = 'LOCK' and status_name in $refused
 """

@@ -42,6 +42,7 @@ from pcapnfs.analyses.asking.texts import place
 from pcapnfs.analyses.captured import lonely_replies, traffic
 from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured import times_untold as _times_untold
+from pcapnfs.analyses.captured.directions import any_orphan
 from pcapnfs.analyses.captured.sealing import sealed_clients
 from pcapnfs.analyses.captured.times_untold import times_untold
 from pcapnfs.analyses.data import offloads
@@ -381,7 +382,7 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
     places, again = find(call, sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
     places, again = places[soon], again[soon]
-    if not lonely_replies.any_lonely(trace):
+    if not any_orphan(trace):
         return places, again
     told = trace.arrays(lonely_replies.next_of(_CAME))
     answers, came = find(call, told["call"]), span.since_start(told["later"])

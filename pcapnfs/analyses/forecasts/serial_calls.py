@@ -19,9 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.arrays import find
 from pcapnfs.analyses.asking.stretches import joined
-from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.locks import open_order
-from pcapnfs.analyses.locks.open_order import IN_ORDER
 from pcapnfs.analyses.namespace import directory_order, exclusive_creates
 from pcapnfs.analyses.namespace.directory_order import CHANGES, CHANGING, LEAST
 from pcapnfs.record import Record
@@ -160,8 +158,7 @@ _IN_DIRECTORIES = f"""
 _OF_OWNERS = f"""
     with owned as (
         select call, client, server, uid, {_ROWS} from calls
-        where protocol = '4.0' and {among("op", IN_ORDER)} and not callback
-              and reply_time is not null
+        where {open_order.NUMBERED}
     ),
     often as (
         select client, server, uid, row_number() over () as key from owned

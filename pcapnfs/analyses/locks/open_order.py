@@ -53,6 +53,11 @@ NEEDS = population.Calls(ops=("OPEN",))
 IN_ORDER = ("CLOSE", "OPEN", "OPEN_CONFIRM", "OPEN_DOWNGRADE")
 """Operations that an open-owner numbers (RFC 7530 section 9.1.7)."""
 
+NUMBERED = f"""
+    protocol = '4.0' and {among("op", IN_ORDER)} and not callback and reply_time is not null
+"""
+"""SQL: an open-owner numbered a call, which was answered."""
+
 OWNERS = 100
 """Users that are looked at, most OPENs first: a hostile capture may have one for each call."""
 
@@ -178,7 +183,7 @@ _OWNED = f"""
     from calls join owners
         on calls.client = owners.client and calls.server = owners.server
            and calls.uid is not distinct from owners.uid
-    where protocol = '4.0' and {among("op", IN_ORDER)} and not callback and reply_time is not null
+    where {NUMBERED}
 """
 """What each of them sent one after the other."""
 

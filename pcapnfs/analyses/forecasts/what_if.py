@@ -385,7 +385,8 @@ def scenario(
         given: Another, which it comes on top of.
     """
     both = given.then(change)
-    costs = both.of(base.costs)
+    shared = both.side_by_side(base.costs)
+    costs = shared.no_faster
     forecast = costs.forecast_s
     low, high = base.range(both)
     # What is given has no range, unless a change has one.
@@ -397,7 +398,7 @@ def scenario(
         low_s=low if known else None,
         high_s=high if known else None,
         factor=given.of(base.costs).forecast_s / forecast if forecast > 0 else None,
-        serial=bool(costs.least_s > both.side_by_side(base.costs).forecast_s),
+        serial=bool(costs.least_s > shared.forecast_s),
     )
 
 

@@ -173,11 +173,6 @@ def full(material: Material) -> set[tuple[str, str]]:
     return {(path.client, path.server) for path in material.slower_paths if path.full_bytes_per_s}
 
 
-def among(found: Bottleneck, pairs: frozenset[tuple[str, str]]) -> bool:
-    """Whether its client and server are among these; of the only client, whether any is."""
-    return found.about in pairs if found.about else bool(pairs)
-
-
 def active_s(material: Material, found: Bottleneck) -> float:
     """The time by which it is grave, seconds.
 

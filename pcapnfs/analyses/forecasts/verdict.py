@@ -450,10 +450,8 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = _undivided(evidence, causes_of(_seen(evidence, parts)))
-    idle = clock.idle
-    known = idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
     away = clock.away_s
-    unused = max(0.0, clock.active_s - clock.waited_s - known - away)
+    unused = max(0.0, clock.active_s - clock.waited_s - clock.known_s - away)
     wall = clock.budget.wall_s
     without = _left_out(clock.mount_idle, away, clock.active_s - away)
     other, whose = bool(without) or clock.active_s < ACTIVE_SHARE * wall, "its"

@@ -201,10 +201,10 @@ class ClientClock(Record):
         """What of pauses of so many seconds or more it is not known to have waited in, seconds."""
         if self.lacking or self.budget.untold:
             return 0.0
-        return long_enough(pauses_s - self._known_s, least_s)
+        return long_enough(pauses_s - self.known_s, least_s)
 
     @property
-    def _known_s(self) -> float:
+    def known_s(self) -> float:
         """What of its own time it is known to have waited in for something, seconds."""
         idle = self.idle
         return idle.late_s + idle.path_s + idle.locks_s + idle.connecting_s
@@ -212,7 +212,7 @@ class ClientClock(Record):
     @property
     def put_off_most_s(self) -> float:
         """What of its own time may be the server's, which put off calls that nobody can tell, s."""
-        return max(0.0, self.untold_pauses_s - self._known_s)
+        return max(0.0, self.untold_pauses_s - self.known_s)
 
     @property
     def round_trip_calls(self) -> int:

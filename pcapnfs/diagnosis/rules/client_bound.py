@@ -52,8 +52,10 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     whole = material.time_budget.total.placed_share
     placed = whole if found.placed_share is None else found.placed_share
     varies = _varies(material, found)
-    sure = (placed is not None and placed > 0) or not _may_be_network(material, found)
-    put_off = may_be_put_off(found.put_off_most_s, _own_s(material, found))
+    # Without the pauses that the verdict leaves out.
+    own_s = cause.time_s - found.away_s
+    sure = (placed is not None and placed > 0) or not _may_be_network(material, found, own_s)
+    put_off = may_be_put_off(found.put_off_most_s, own_s)
     others = [*([] if sure else ["the network"]), *(["the server"] if put_off else [])]
     return Observed(
         severity="note",
@@ -86,11 +88,16 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     )
 
 
-def _may_be_network(material: Material, found: Bottleneck) -> bool:
+def _may_be_network(material: Material, found: Bottleneck, own_s: float) -> bool:
     """Whether much of the time without a call may be the network's, as the verdict tells it.
 
     A capture at the server does not see what lies between it and the client: a round trip for each
     call, if the capture was taken there.
+
+    Args:
+        material: What the rules judge by.
+        found: Whose time it is.
+        own_s: What of it is the client's own, without pauses that the verdict leaves out, seconds.
     """
     unplaced = [
         pair
@@ -100,14 +107,8 @@ def _may_be_network(material: Material, found: Bottleneck) -> bool:
     most_s = math.inf
     if unplaced and all(pair.client_side.rtt_s is not None for pair in unplaced):
         most_s = sum(pair.calls * (pair.client_side.rtt_s or 0.0) for pair in unplaced)
-    own_s = _own_s(material, found)
     # No round trip takes as long as a pause.
     return min(most_s, own_s - max(0.0, found.unused_s - found.away_s)) >= UNSEEN_SHARE * own_s
-
-
-def _own_s(material: Material, found: Bottleneck) -> float:
-    """What of the time in which it was active is the client's own, by the verdict, seconds."""
-    return sum(part.time_s for part in bound.active(material, found) if part.cause == "client")
 
 
 def _either(whose: list[str]) -> str:

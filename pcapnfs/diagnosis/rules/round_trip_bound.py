@@ -506,7 +506,8 @@ def _makes(found: Bottleneck) -> bool:
 
 def _at_once(material: Material, values: Values, found: Bottleneck) -> Advice:
     """What makes more calls overlap: where programs wait already, not more of them."""
-    if bound.among(found, concurrency_cap.few(material, values)):
+    few = concurrency_cap.few(material, values)
+    if found.about in few or (few and not found.about):
         return _NOT_YET
     return _APART if one_by_one(material, values, found) else _AT_ONCE
 

@@ -102,16 +102,14 @@ _GRANT = Advice(
     "until the others have given theirs back.",
 )
 
-_LATER = Advice(
+_STARTED = (
     "If the server had been started less than a minute or two before, look again later: as long as "
-    "clients may reclaim their locks (grace period), a Linux server opens files but grants nothing."
+    "clients may reclaim their locks (grace period), a Linux server opens files but grants nothing"
 )
 
-_AT_FIRST = Advice(
-    "If the server had been started less than a minute or two before, look again later: as long as "
-    "clients may reclaim their locks (grace period), a Linux server opens files but grants "
-    "nothing, and afterwards it grants delegations."
-)
+_LATER = Advice(f"{_STARTED}.")
+
+_AT_FIRST = Advice(f"{_STARTED}, and afterwards it grants delegations.")
 
 _CALL_BACK = Advice(
     "With vers=4.0 a server grants none unless it can reach the client, to call back: mount with "

@@ -253,6 +253,25 @@ def test_streams_that_wait_for_one_another_have_no_more_calls_under_way_than_tha
     assert few.of(run).forecast_s == few.side_by_side(run).forecast_s > 6
 
 
+def test_calls_that_take_no_time_are_no_slower_by_their_number() -> None:
+    """What is left of them is rounding, of which no overlap makes half a second."""
+    faster = Costs(
+        files=1.0,
+        rpcs_per_file=1.0,
+        rtt_s=0.001,
+        syncops_per_file=0.0,
+        persist_s=0.01,
+        other_s=-0.1,
+        client_s=0.001,
+        pauses_s=0.0,
+        concurrency=8.0,
+        longer_s=0.01,
+        least_s=0.5,
+    )
+    assert 0 < faster.forecast_s - faster.client_time_s < 1e-15
+    assert faster.no_faster.forecast_s == pytest.approx(faster.client_time_s)
+
+
 def test_the_range_of_streams_that_wait_for_one_another_is_no_shorter_than_that() -> None:
     run = replace(PLAIN, client_s=0.0, pauses_s=0.0, serial_rpcs=1.0, serial_syncops=1.0)
     found = scenario(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
+ROUNDING_S = 1e-9
+"""What is no time, seconds: captures have no shorter times."""
+
+
 class Costs(Record, Generic[Number]):
     """What a run is made of; times in seconds."""
 
@@ -112,8 +116,9 @@ class Costs(Record, Generic[Number]):
         """The same with no more calls at the same time than leave it the least that it takes."""
         fixed_s = self.files * self.unshared_s
         shared_s = positive(self.forecast_s - self.client_time_s - fixed_s)
-        lacking_s = positive(self.least_s - self.forecast_s)
-        none = (shared_s <= 0) * 1.0
+        # Where calls take no time but for rounding, it is no matter how many there are.
+        none = (shared_s <= ROUNDING_S) * 1.0
+        lacking_s = positive(self.least_s - self.forecast_s) * (1.0 - none)
         concurrency = self.concurrency * ((shared_s + none) / (shared_s + lacking_s + none))
         return replace(
             self,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.times.time_budget import time_budget

@@ -13,8 +13,8 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.caching.delegations import OF_DIRECTORY
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record

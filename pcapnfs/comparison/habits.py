@@ -15,8 +15,8 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, levels, most_at_once
-from pcapnfs.analyses.asking.service_time import integer, text, whole
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, text, whole
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.layouts import OF_DATA
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS

@@ -18,8 +18,9 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import owners, paths
-from pcapnfs.analyses.asking.service_time import SUM, integer, text
+from pcapnfs.analyses.asking.service_time import SUM
 from pcapnfs.analyses.asking.side_by_side import side_by_side
+from pcapnfs.analyses.asking.values import integer, text
 from pcapnfs.analyses.by_file import patterns as _patterns
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.captured import clock_ticks, traffic

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths as of_files
-from pcapnfs.analyses.asking.service_time import seconds
+from pcapnfs.analyses.asking.values import seconds
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 from pcapnfs.verify import tool, verification

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.forecasts.model import model

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, units
 from pcapnfs.analyses.asking import paths, wildcards
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.errors import UsageError
 from pcapnfs.text import ELLIPSIS, escape, unescape, unmarked
 

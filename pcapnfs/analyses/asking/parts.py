@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.record import Record
-from pcapnfs.units import NANOSECONDS
 
 COLUMNS = """
     count(srt), min(srt), avg(srt), quantile_cont(srt, [0.5, 0.95, 0.99]), max(srt), sum(srt)
@@ -78,34 +78,3 @@ def of_row(row: Sequence[object]) -> ServiceTime:
         max_s=seconds(most),
         sum_s=seconds(total) or 0.0,
     )
-
-
-def seconds(nanoseconds: object) -> float | None:
-    """A database value in nanoseconds as seconds; NULL is None."""
-    return None if nanoseconds is None else number(nanoseconds) / NANOSECONDS
-
-
-def integer(value: object) -> int:
-    """A whole number from the database; NULL, the sum of nothing, is 0."""
-    return 0 if value is None else int(number(value))
-
-
-def whole(value: object) -> int | None:
-    """A whole number from the database; NULL is None."""
-    return None if value is None else integer(value)
-
-
-def text(value: object) -> str | None:
-    """Text from the database; NULL is None."""
-    return None if value is None else str(value)
-
-
-def number(value: object) -> int | float:
-    """A number from the database.
-
-    Raises:
-        TypeError: The column is not numeric: the query and its reader disagree.
-    """
-    if isinstance(value, int | float):
-        return value
-    raise TypeError(f"a number was expected from the database, not {value!r}")

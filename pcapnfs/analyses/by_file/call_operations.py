@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
-from pcapnfs.analyses.asking.service_time import integer, text, whole
+from pcapnfs.analyses.asking.values import integer, text, whole
 from pcapnfs.analyses.data import offloads
 from pcapnfs.record import Record
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 from pcapnfs import columns
 from pcapnfs.analyses.asking import order, owners, wildcards
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
-from pcapnfs.analyses.asking.service_time import FAILED, integer, seconds
+from pcapnfs.analyses.asking.service_time import FAILED
 from pcapnfs.analyses.asking.sorts import FileSort
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.caching.told import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold

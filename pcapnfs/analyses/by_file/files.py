@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import owners
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured import untold as _untold

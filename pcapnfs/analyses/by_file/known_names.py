@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, spilled
 from pcapnfs.analyses.asking import given, paths
-from pcapnfs.analyses.asking.service_time import integer, seconds, whole
+from pcapnfs.analyses.asking.values import integer, seconds, whole
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ import numpy as np
 
 from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import arrays, given, order, owners, parts, paths
-from pcapnfs.analyses.asking.service_time import SUM, integer, seconds
+from pcapnfs.analyses.asking.service_time import SUM
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.by_file import steps
 from pcapnfs.analyses.by_file.costs import UNTOLD, Total
 from pcapnfs.analyses.by_file.steps import CODE, STEPS, levels

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, spilled
 from pcapnfs.analyses.asking import parts, paths
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
-from pcapnfs.analyses.asking.service_time import seconds, whole
 from pcapnfs.analyses.asking.sorts import FileSort
+from pcapnfs.analyses.asking.values import seconds, whole
 from pcapnfs.analyses.by_file import costs
 from pcapnfs.analyses.by_file.costs import (
     DATA,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from pcapnfs import columns, spilled
 from pcapnfs.analyses.asking import named_rows, paths
 from pcapnfs.analyses.asking.owners import OBJECTS, OWNED
-from pcapnfs.analyses.asking.service_time import integer, seconds, whole
+from pcapnfs.analyses.asking.values import integer, seconds, whole
 from pcapnfs.analyses.by_file import costs
 from pcapnfs.analyses.by_file.costs import (
     DATA,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, database, spilled
 from pcapnfs.analyses.asking import given, lookup, named_rows, owners, paths
 from pcapnfs.analyses.asking.owners import OWNED
-from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
+from pcapnfs.analyses.asking.values import integer, seconds, text, whole
 from pcapnfs.analyses.by_file import call_operations as _call_operations
 from pcapnfs.analyses.by_file import known_names as _known_names
 from pcapnfs.analyses.by_file import steps

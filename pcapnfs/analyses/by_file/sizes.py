@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.owners import OBJECTS
-from pcapnfs.analyses.asking.service_time import integer, whole
+from pcapnfs.analyses.asking.values import integer, whole
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold
 from pcapnfs.analyses.data import transfer_sizes

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import given, order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.sorts import CachedSort
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching.change_ids import age_s, change_ids
 from pcapnfs.analyses.caching.delegations import Delegations, delegations

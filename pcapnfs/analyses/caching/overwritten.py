@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.moves import WRITE_OPERATIONS
 from pcapnfs.record import Record

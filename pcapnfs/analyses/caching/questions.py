@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.caching import change_ids as _change_ids
 from pcapnfs.analyses.caching import spared, unopened

@@ -15,7 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record

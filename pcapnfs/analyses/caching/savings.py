@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, population
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.data import moves, transfer_sizes
 from pcapnfs.analyses.data.moves import COMMITTING, WRITE_OPERATIONS
 from pcapnfs.analyses.data.transfer_sizes import REACH

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts, paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.data.moves import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.times import shares

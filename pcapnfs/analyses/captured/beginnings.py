@@ -16,8 +16,8 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.programs import NFS, ROCE_PORT
 from pcapnfs.record import Record

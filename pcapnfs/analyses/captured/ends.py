@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, any_orphan, directions
 

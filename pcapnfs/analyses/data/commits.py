@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, number, seconds
+from pcapnfs.analyses.asking.values import integer, number, seconds
 from pcapnfs.analyses.data import commit_places, offloads
 from pcapnfs.analyses.data import transfers as _transfers
 from pcapnfs.analyses.data.commit_places import Places

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.data.transfers import PAGE_BYTES

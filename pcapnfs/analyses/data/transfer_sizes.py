@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, whole
+from pcapnfs.analyses.asking.values import integer, whole
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS
 from pcapnfs.analyses.data import moves
 from pcapnfs.record import Record

@@ -17,8 +17,8 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.locks.lock_waits import POLLED_NS, Waits, alone, waited
 from pcapnfs.record import Record
 

@@ -28,7 +28,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import lonely_replies
 from pcapnfs.analyses.captured.directions import any_orphan
 from pcapnfs.programs import PORTMAPPER

@@ -20,8 +20,8 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import NONE_OPEN, levels
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, whole
 from pcapnfs.analyses.data import moves
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import at_once

@@ -15,8 +15,8 @@ from pcapnfs import walks
 from pcapnfs.analyses.asking import given, parts
 from pcapnfs.analyses.asking.by_mount import ByMount
 from pcapnfs.analyses.asking.examples import OPTION_EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import number
+from pcapnfs.analyses.asking.values import integer, whole
 from pcapnfs.analyses.by_file.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.analyses.caching import held_files
 from pcapnfs.analyses.caching.aged_files import aged_files

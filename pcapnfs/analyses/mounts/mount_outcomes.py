@@ -16,8 +16,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among, kind
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.captured.untold import UNPLACED
 from pcapnfs.analyses.mounts.preliminaries import APART_NS, FINDING, LOGIN

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, text
 from pcapnfs.analyses.asking import given, paths
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.caching.change_ids import change_ids
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.mounts.mount_evidence import MountEvidence, evidence

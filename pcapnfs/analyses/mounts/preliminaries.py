@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import FAILED, integer, seconds
+from pcapnfs.analyses.asking.service_time import FAILED
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.servers.same_calls import TOLD_LATER
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER

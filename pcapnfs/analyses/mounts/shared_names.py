@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured.traffic import OTHERS
 from pcapnfs.analyses.mounts.software import TELLING
 from pcapnfs.record import Record

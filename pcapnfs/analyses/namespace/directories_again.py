@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.caching import change_ids as _change_ids
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import change_ids

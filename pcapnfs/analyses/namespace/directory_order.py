@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace import exclusive_creates
 from pcapnfs.analyses.times import shares

@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts, paths, population
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.questions import DIRECTORY_FRESH_S, FILE_FRESH_S
 from pcapnfs.analyses.caching.spared import Spared

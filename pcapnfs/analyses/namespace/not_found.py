@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined, paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.statuses import NOENT
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.namespace.listings import LISTING
 from pcapnfs.analyses.times import shares

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, spilled, walks
 from pcapnfs.analyses.asking import order, parts, paths, population
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.asking.sorts import DirectorySort
 from pcapnfs.analyses.asking.texts import among, place
+from pcapnfs.analyses.asking.values import integer, seconds, whole
 from pcapnfs.analyses.caching.told import ASKS_STATE
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import known, untold

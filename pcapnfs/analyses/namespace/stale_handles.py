@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
-from pcapnfs.analyses.asking.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.asking.statuses import NOENT
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds, text, whole
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import untold
 from pcapnfs.programs import NFS

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses.asking import parts, paths, population
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.caching import change_ids as _change_ids
 from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.change_ids import change_ids

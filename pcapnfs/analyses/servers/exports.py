@@ -23,8 +23,9 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.levels import LATEST_NS, open_at_begin
 from pcapnfs.analyses.asking.owners import OWNED
 from pcapnfs.analyses.asking.owners import READS as OWNED_READS
-from pcapnfs.analyses.asking.service_time import LONGEST_NS, SUM, integer, seconds
+from pcapnfs.analyses.asking.service_time import LONGEST_NS, SUM
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.servers import stored_calls
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS

@@ -15,8 +15,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.bitmaps import holds
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
-from pcapnfs.analyses.asking.service_time import integer, whole
 from pcapnfs.analyses.asking.texts import among, kind
+from pcapnfs.analyses.asking.values import integer, whole
 from pcapnfs.analyses.data.moves import MOVING, READ_OPERATIONS
 from pcapnfs.analyses.servers import unmade as _unmade
 from pcapnfs.analyses.servers.unmade import UNMADE, unmade

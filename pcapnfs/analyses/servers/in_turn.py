@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS

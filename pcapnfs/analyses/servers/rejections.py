@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among, kind
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.servers import unmade as _unmade
 from pcapnfs.analyses.servers.unmade import UNMADE, unmade
 from pcapnfs.analyses.times import shares

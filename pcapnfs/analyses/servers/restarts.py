@@ -25,8 +25,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import integer, seconds, whole
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds, whole
 from pcapnfs.analyses.servers import write_verifiers
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record

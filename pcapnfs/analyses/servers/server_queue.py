@@ -23,8 +23,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.arrays import median, quantiles
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import clock_ticks, traffic
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.servers import in_turn as _in_turn

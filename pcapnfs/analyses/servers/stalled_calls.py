@@ -20,8 +20,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import clock_ticks
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.servers.same_calls import TOLD_LATER

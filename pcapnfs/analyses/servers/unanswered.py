@@ -13,7 +13,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import paths
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.servers import silent_calls
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record

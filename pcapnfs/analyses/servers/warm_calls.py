@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.servers import server_times
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.outstanding import KINDS

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import joined
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.times import concurrency
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import service_time
-from pcapnfs.analyses.asking.service_time import COLUMNS, FAILED, ServiceTime, integer
+from pcapnfs.analyses.asking.service_time import COLUMNS, FAILED, ServiceTime
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import order, paths
-from pcapnfs.analyses.asking.service_time import integer, number
+from pcapnfs.analyses.asking.values import integer, number
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 

@@ -25,7 +25,7 @@ from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured.trust import LATE_RETRANSMISSION
 from pcapnfs.analyses.wire import lost_replies, round_trip
 from pcapnfs.analyses.wire.tcp_timeouts import TIMEOUT_NS

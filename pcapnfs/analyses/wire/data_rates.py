@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.wire.late_arrivals import LARGE_BYTES
 from pcapnfs.analyses.wire.message_times import (
     ANSWERED,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, named_rows
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies
 from pcapnfs.analyses.wire import round_trip as _round_trip

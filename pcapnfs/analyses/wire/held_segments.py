@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import placed
 from pcapnfs.analyses.wire.lost_tails import WAITING

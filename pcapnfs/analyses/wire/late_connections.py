@@ -20,7 +20,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.servers import silent_calls
 from pcapnfs.record import Record
 

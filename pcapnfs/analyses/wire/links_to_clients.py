@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.late_arrivals import EVENLY
 from pcapnfs.analyses.wire.left_out import LONG_NS

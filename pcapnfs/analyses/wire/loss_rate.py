@@ -25,7 +25,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, named_rows
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import queued_replies, slower_path
 from pcapnfs.analyses.wire.late_answers import Side

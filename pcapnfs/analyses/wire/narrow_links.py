@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.wire import left_out as _left_out
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.late_arrivals import EVENLY

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, order
 from pcapnfs.analyses.asking.levels import most_at_once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.trust import LATE_RETRANSMISSION
 from pcapnfs.analyses.data import transfer_sizes

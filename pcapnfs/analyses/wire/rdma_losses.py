@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking.examples import EXAMPLES
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.wire import rdma_stalls, tcp_stalls
 from pcapnfs.record import Record
 

@@ -20,7 +20,7 @@ from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured.directions import directions
 from pcapnfs.analyses.captured.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION

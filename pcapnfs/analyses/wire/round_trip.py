@@ -17,8 +17,8 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import traffic

@@ -16,7 +16,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.wire import late_answers as _late_answers
 from pcapnfs.analyses.wire import links_to_clients as _links_to_clients
 from pcapnfs.analyses.wire.late_answers import LateAnswers, late_answers

@@ -20,7 +20,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import full_links, queued_replies, slower_gaps, tcp_stalls
 from pcapnfs.analyses.wire import late_answers as _late_answers

@@ -29,7 +29,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import named_rows
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.wire import full_windows as _full_windows

@@ -23,8 +23,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer, seconds
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import LEAST_CALLS, SMALL_OPERATIONS

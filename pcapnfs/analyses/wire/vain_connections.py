@@ -23,8 +23,8 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.service_time import integer
 from pcapnfs.analyses.asking.texts import among
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import directions as _directions
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import directions

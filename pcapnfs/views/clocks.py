@@ -21,6 +21,7 @@ def clock_sentences(trust: Trust, capture: Capture) -> list[str]:
         _mistimed(trust),
         _late(trust),
         put_behind(trust) or _set_back(trust),
+        _earlier(trust),
         _set_forward(trust),
         _untold_pause(trust),
         clocks_apart(trust),
@@ -105,6 +106,21 @@ def _set_back(trust: Trust) -> str:
     return (
         f"The clock of the capturing host was set back{how}: "
         "times are counted on from there, later than Wireshark shows them."
+    )
+
+
+def _earlier(trust: Trust) -> str:
+    if not trust.earlier_replies:
+        return ""
+    bear = units.counted(
+        trust.earlier_replies,
+        "reply bears an earlier time than its call",
+        "replies bear earlier times than their calls",
+    )
+    alone = "both count" if trust.earlier_replies == 1 else "all count"
+    return (
+        f"{bear}, as where the clock of the capturing host is set back by less than a second: "
+        f"{alone} as alone, and none is missing."
     )
 
 

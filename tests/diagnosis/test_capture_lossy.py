@@ -119,6 +119,12 @@ def test_what_clients_answered_to_callbacks_that_were_not_captured_is_no_loss() 
     assert seen.title == "Only what clients sent was captured"
 
 
+def test_a_reply_before_which_the_clock_was_set_back_is_no_loss() -> None:
+    assert seen_by(RULE, lossy(orphan_replies=2, earlier_replies=2)) == []
+    (seen,) = seen_by(RULE, lossy(orphan_replies=3, earlier_replies=2))
+    assert seen.seen == "Replies without their call: 1 of 100."
+
+
 def test_replies_that_are_too_early_for_their_calls_are_no_loss() -> None:
     found = nothing()
     told = replace(

@@ -143,6 +143,16 @@ def test_a_direction_behind_the_other_is_told_with_what_to_do() -> None:
     assert told[0].startswith("All that servers sent stands before what clients sent, whose times")
 
 
+def test_a_reply_that_bears_an_earlier_time_than_its_call_is_told() -> None:
+    for replies, told in (
+        (1, "1 reply bears an earlier time than its call, "),
+        (2, "2 replies bear earlier times than their calls, "),
+    ):
+        earlier = replace(samples.trust(), earlier_replies=replies, complete=False)
+        (sentence,) = (each for each in trust_sentences(earlier, samples.capture()) if told in each)
+        assert "set back by less than a second" in sentence
+
+
 def test_a_clock_that_stands_is_told_with_what_to_do() -> None:
     stands = replace(
         samples.trust(), clock_stands=True, times_untold=True, clock_tick_s=1.0, complete=False

@@ -15,12 +15,14 @@ from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.captured import clock_ticks as _clock_ticks
 from pcapnfs.analyses.captured import clocks_apart as _clocks_apart
 from pcapnfs.analyses.captured import directions as _directions
+from pcapnfs.analyses.captured import earlier_replies as _earlier_replies
 from pcapnfs.analyses.captured import ends as _ends
 from pcapnfs.analyses.captured import put_behind as _put_behind
 from pcapnfs.analyses.captured import sealing as _sealing
 from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.captured.clocks_apart import clocks_apart
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY, directions
+from pcapnfs.analyses.captured.earlier_replies import earlier_replies
 from pcapnfs.analyses.captured.ends import cut_at_the_ends
 from pcapnfs.analyses.captured.put_behind import put_behind
 from pcapnfs.analyses.captured.rotation import not_given
@@ -37,6 +39,7 @@ READS = columns.together(
     _clock_ticks.READS,
     _clocks_apart.READS,
     _directions.READS,
+    _earlier_replies.READS,
     _ends.READS,
     _put_behind.READS,
     _sealing.READS,
@@ -217,6 +220,10 @@ class Trust(Record):
     stand before that place, and all of the other behind it, as `cat` and `mergecap -a` put two
     files together. No clock was set back then, and what calls took is not known. None
     otherwise."""
+    earlier_replies: int = 0
+    """Replies without call that stand behind a call without reply of the same xid and bear an
+    earlier time: the clock of the capturing host was set back between the two, by less than a
+    second, and nothing is missing. 0 where the two directions are apart altogether."""
     silence_s: float | None = None
     """The longest time for which nothing was captured, and nothing tells whether the clock of the
     capturing host was set forward meanwhile, seconds: what a call took that waited for as long may
@@ -312,7 +319,8 @@ def trust(trace: Trace) -> Trust:
     silence_s = longest.untold_pause_ns / NANOSECONDS if longest and not several else 0.0
     orphans = noted.messages.get(ORPHAN_REPLY, 0)
     lost_bytes = payload.missing_bytes - alone.missing_bytes
-    without_call = orphans - orphans_at_start - alone.replies - alone.answers
+    earlier = 0 if apart.least_s is not None or first is not None else earlier_replies(trace)
+    without_call = orphans - orphans_at_start - alone.replies - alone.answers - earlier
     return Trust(
         rpc_calls=calls.all,
         rpc_replies=calls.matched + orphans,
@@ -332,6 +340,7 @@ def trust(trace: Trace) -> Trust:
         negative_times=calls.negative,
         clocks_apart_s=apart.least_s if first is None else None,
         put_behind=first,
+        earlier_replies=earlier,
         times_untold=times_untold(trace),
         clock_tick_s=clock(trace).tick_s,
         clock_stands=clock(trace).stands,

@@ -98,7 +98,7 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
     orphans = 0 if trust.truncated_bytes else trust.orphans_within
     # Those at the start may be on connections of one direction, too.
     alone = trust.replies_alone + trust.answers_alone
-    orphans = max(0, min(orphans, trust.orphan_replies - alone))
+    orphans = max(0, min(orphans, trust.orphan_replies - alone) - trust.earlier_replies)
     if trust.out_of_step:
         # Of a reply that is too early for its call both are there, and alone.
         orphans = max(0, orphans - trust.unanswered)

@@ -77,6 +77,11 @@ def encoded(value: Record | tuple[Any, ...]) -> bytes:
     return json.encode(value)
 
 
+def spread(text: str) -> str:
+    """JSON with a line for each value, as `json.dumps` gives it with an indent of 2."""
+    return json.format(text, indent=2)
+
+
 def decoder(kind: type[Value]) -> Callable[[bytes], Value]:
     """What makes values of such lines again.
 

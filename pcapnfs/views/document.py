@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
-from typing import Any
+from itertools import chain
 
-from pcapnfs.record import Record, names
+from pcapnfs.record import Record, names, spread
 from pcapnfs.spilled import Kept
 
 
@@ -44,10 +43,14 @@ FEW = 100
 """Parts of a list up to which it is converted at once: one by one, those of many calls would take a
 fifth longer."""
 
-WORDS_AT_A_TIME = 10_000
-"""Keys, values and marks that are written at once; a call has some 150."""
+PIECE = 1 << 16
+"""Characters that are given at once, or somewhat more; a call has some 1,500."""
 
 _PLAIN = frozenset((type(None), str, bool, int, float))
+
+# With an indent of its own, Python's code would go through it word by word: that took three fifths
+# of what a call of a sequence does.
+_encode = json.JSONEncoder(allow_nan=False, check_circular=False).encode
 
 
 def to_json(result: object) -> str:
@@ -67,8 +70,7 @@ def json_pieces(result: object) -> Iterator[str]:
         TypeError: As of `to_json`.
         ValueError: Likewise.
     """
-    yield from _words(result)
-    yield "\n"
+    yield from _joined(chain(_words(result), "\n"))
 
 
 def indented(head: Mapping[str, object], key: str, items: Iterable[object]) -> Iterator[str]:
@@ -84,54 +86,61 @@ def indented(head: Mapping[str, object], key: str, items: Iterable[object]) -> I
     Raises:
         ValueError: A number is not finite.
     """
-    yield json.dumps(document(head), indent=2, allow_nan=False)[:-2] + f',\n  "{key}": ['
-    separator = ""
+    begin = _text(document(head), "")[:-2] + f',\n  "{key}": '
+    yield from _joined(chain([begin], _listed(items, "  "), ["\n}\n"]))
+
+
+def _joined(words: Iterable[str]) -> Iterator[str]:
+    """The words, many at a time."""
+    held: list[str] = []
+    size = 0
+    for word in words:
+        held.append(word)
+        size += len(word)
+        if size >= PIECE:
+            yield "".join(held)
+            held, size = [], 0
+    yield "".join(held)
+
+
+def _words(result: object, margin: str = "") -> Iterator[str]:
+    """The text of a result, some of it at a time; its lines but the first begin with a margin."""
+    if isinstance(result, tuple | Kept) and len(result) > FEW:
+        yield from _listed(result, margin)
+    elif any(isinstance(value, tuple | Kept) and len(value) > FEW for _, value in _parts(result)):
+        separator = "{"
+        for name, value in _parts(result):
+            yield f"{separator}\n{margin}  {_encode(name)}: "
+            yield from _words(value, margin + "  ")
+            separator = ","
+        yield f"\n{margin}}}"
+    else:
+        yield _text(document(result), margin)
+
+
+def _parts(result: object) -> Iterator[tuple[str, object]]:
+    """Keys and values of what is an object as JSON."""
+    if isinstance(result, Record):
+        return ((name, getattr(result, name)) for name in names(result))
+    if isinstance(result, Mapping):
+        return ((str(key), value) for key, value in result.items())
+    return iter(())
+
+
+def _listed(items: Iterable[object], margin: str) -> Iterator[str]:
+    """The text of a list, item by item, likewise."""
+    separator = "["
     for item in items:
-        yield f"{separator}\n    "
-        for piece in _words(item):
-            # No text has a line end of its own: JSON escapes them.
-            yield piece.replace("\n", "\n    ")
+        yield f"{separator}\n{margin}  "
+        yield from _words(item, margin + "  ")
         separator = ","
-    yield ("\n  " if separator else "") + "]\n}\n"
+    yield "[]" if separator == "[" else f"\n{margin}]"
 
 
-def _words(result: object) -> Iterator[str]:
-    """The text of a result, some of it at a time."""
-    encoder = json.JSONEncoder(indent=2, allow_nan=False, check_circular=False, default=_fields)
-    words = encoder.iterencode(result)
-    while piece := "".join(islice(words, WORDS_AT_A_TIME)):
-        yield piece
-
-
-def _fields(result: object) -> object:
-    """What a result holds, whose long lists are left for later."""
-    if not isinstance(result, Record):
-        return document(result)
-    return {
-        name: _later(value)
-        if isinstance(value, tuple | Kept) and len(value) > FEW
-        else document(value)
-        for name in names(result)
-        for value in (getattr(result, name),)
-    }
-
-
-def _later(items: tuple[object, ...] | Kept[Any]) -> tuple[object, ...] | list[object]:
-    return _Streamed(items) if isinstance(items, Kept) else items
-
-
-class _Streamed(list[object]):
-    """Rows as the encoder takes them: as a list, which it goes over by its iterator."""
-
-    def __init__(self, rows: Kept[Any]) -> None:
-        super().__init__()
-        self._rows = rows
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
+def _text(plain: object, margin: str) -> str:
+    """The text of plain values, likewise."""
+    # No text has a line end of its own: JSON escapes them.
+    return spread(_encode(plain)).replace("\n", f"\n{margin}")
 
 
 def pieces(key: str, items: Iterable[object], rest: Mapping[str, object]) -> Iterator[str]:
@@ -143,9 +152,8 @@ def pieces(key: str, items: Iterable[object], rest: Mapping[str, object]) -> Ite
         ValueError: A number is not finite.
     """
     separator = f'{{\n  "{key}": ['
-    encode = json.JSONEncoder(allow_nan=False).encode
     for item in items:
-        yield f"{separator}\n    {encode(document(item))}"
+        yield f"{separator}\n    {_encode(document(item))}"
         separator = ","
     yield (separator if separator != "," else "") + "\n  ],\n"
-    yield json.dumps(document(rest), indent=2, allow_nan=False)[2:] + "\n"
+    yield _text(document(rest), "")[2:] + "\n"

@@ -50,10 +50,13 @@ if TYPE_CHECKING:
 
 
 class Sums(Record):
-    """Sums over the calls of each unit: a file, a directory, or what belongs to neither."""
+    """Sums over the calls of each unit: a file, a directory, or what belongs to neither.
 
-    is_file: NDArray[np.bool_]
-    """The unit is one of the files that the model counts."""
+    Of more than resampling tells apart, a unit is a group of them (`resampling.grouped`).
+    """
+
+    files: Floats
+    """Files in the unit that the model counts."""
     calls: Floats
     """Calls of NFS and NFSACL."""
     locks: Floats
@@ -91,6 +94,8 @@ class Sums(Record):
     unseen_s: Floats
     """What of the client's time may be that of calls of which only the reply was captured, beyond a
     round trip, seconds."""
+    drawn: NDArray[np.bool_] | None = None
+    """Which units are resampled; None where each is one, and that is not decided yet."""
 
 
 class Measurement(Record):
@@ -183,7 +188,7 @@ class Measurement(Record):
     """For how long calls that mount and unmount were outstanding, added up, seconds: in none of the
     other times."""
     sums: Sums
-    """By unit, in order of their first call."""
+    """By unit, or group of units, in order of their first call."""
     clients: ClientClocks | None
     """The clock of each client by itself; None where there is only one."""
     unread: bool

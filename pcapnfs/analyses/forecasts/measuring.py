@@ -30,6 +30,7 @@ from pcapnfs.analyses.captured.trust import trust
 from pcapnfs.analyses.captured.untold import untold
 from pcapnfs.analyses.forecasts import serial_calls as _serial_calls
 from pcapnfs.analyses.forecasts.measurement import Measurement, Sums
+from pcapnfs.analyses.forecasts.resampling import grouped
 from pcapnfs.analyses.forecasts.serial_calls import NONE, serial_calls
 from pcapnfs.analyses.forecasts.what_if import STREAMS
 from pcapnfs.analyses.mounts import first_use as _first_use
@@ -371,8 +372,9 @@ def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
     def number(which: NDArray[np.bool_]) -> Floats:
         return _counted(calls.unit, many, which).astype(np.float64)
 
-    return Sums(
-        is_file=units.regular if counted == "files" else units.directory,
+    regular = units.regular if counted == "files" else units.directory
+    each = Sums(
+        files=regular.astype(np.float64),
         calls=number(calls.counted),
         locks=number(~calls.counted),
         stable=number(calls.stable),
@@ -394,6 +396,7 @@ def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
         # Of a pause nothing is known by call.
         unseen_s=np.minimum(_beyond(units.unseen_s, units.unseen * rtt_s), client_s),
     )
+    return grouped(each)
 
 
 def _beyond(times_s: Floats, known_s: Floats, elsewhere_s: float = 0.0) -> Floats:

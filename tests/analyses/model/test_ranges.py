@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.forecasts import what_if
+from pcapnfs.analyses.forecasts import resampling, what_if
 from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.measurement import Sums
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
-from pcapnfs.analyses.forecasts.resampling import holdout_error, interval, resampled
+from pcapnfs.analyses.forecasts.resampling import (
+    GROUPS,
+    grouped,
+    holdout_error,
+    interval,
+    resampled,
+    single_s,
+)
+from pcapnfs.comparison.waterfall import BLOCKS
+from pcapnfs.record import names, replace
 from pcapnfs.trace import Trace
 from tests.analyses.model.runs import TIMES, connection, ends, objects, run
 from tests.unit.rows import MILLISECOND, Row, meta, trace_of
@@ -105,6 +116,47 @@ def test_resamples_are_the_same_for_the_same_seed(trace: Trace) -> None:
     assert other is not None
     assert (one.forecast_s == same.forecast_s).all()
     assert not (one.forecast_s == other.forecast_s).all()
+
+
+def test_of_very_many_files_groups_are_kept_that_say_the_same(trace: Trace) -> None:
+    """Twenty thousand files, one that takes longer than all others, and two thousand directories.
+
+    The sums of each would stay with whoever compares, beside the next capture.
+    """
+    units = 22_001
+    random = np.random.default_rng(1)
+    numbers: dict[str, Any] = {
+        name: random.random(units) * (1 + np.arange(units) // 700)
+        for name in names(Sums)
+        if name not in ("files", "drawn")
+    }
+    numbers["share_s"][7_000] = 2 * sum(numbers[name].sum() for name in ("share_s", "client_s"))
+    files = np.ones(units)
+    files[5_000:7_000] = 0.0
+    each = replace(measure(trace), sums=Sums(files=files, **numbers))
+    together = replace(each, sums=grouped(each.sums))
+    assert len(together.sums.files) == GROUPS + 2
+    assert single_s(together.sums) == single_s(each.sums) == pytest.approx(
+        numbers["share_s"][7_000] + numbers["client_s"][7_000]
+    )  # fmt: skip
+    assert together.costs().forecast_s == pytest.approx(each.costs().forecast_s)
+    assert holdout_error(together) == pytest.approx(holdout_error(each))
+    for most in (GROUPS, BLOCKS):
+        found = (resampled(measured, most=most) for measured in (together, each))
+        one, other = (costs.forecast_s for costs in found if costs is not None)
+        assert one == pytest.approx(other)
+        assert np.ptp(one) > 0
+
+
+def test_a_measurement_keeps_no_sums_of_each_file(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each = measure(trace)
+    monkeypatch.setattr(resampling, "GROUPS", 10)
+    few = measure(trace)
+    assert len(few.sums.files) == 12 < len(each.sums.files)
+    assert few.sums.files.sum() == each.files
+    assert few.costs().forecast_s == pytest.approx(each.costs().forecast_s)
 
 
 def test_the_interval_grows_with_what_files_differ() -> None:

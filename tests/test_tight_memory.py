@@ -198,3 +198,23 @@ def test_very_many_files_that_stand_alike() -> None:
         ("file-0", 2), ("file-1", 2)
     ]  # fmt: skip
     assert [file.interval_p50_s for file in found.files] == pytest.approx([0.1, 0.1], rel=1e-3)
+
+
+def test_very_many_changes_by_another_client() -> None:
+    """Two clients write to one file by turns: each learns of the other's change, all the time.
+
+    Now and then the server's clock is set back, which may be why: so all are looked at.
+    """
+    number = 300_000
+    rows = {
+        "files": "file: 0, identity: 0, server: '10.0.0.1', path: 'log', role: 'file', type: 'REG'",
+        "calls": f"{ONE_OF_TWO}, op: 'WRITE'",
+        "operations": """
+            call: number, position: 0, op: 'WRITE', executed: true, status: 0, file: 0,
+            stability: 'stable', "offset": number, "count": 1, size: number + 2,
+            ctime: number % 20, before_size: number + 1, before_ctime: (number + 19) % 20
+        """,
+    }
+    with stored(rows, number, "96MB") as trace:
+        found = pcapnfs.cache(trace, top=1)
+    assert found.invalidations == number - 2

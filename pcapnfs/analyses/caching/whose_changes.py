@@ -110,8 +110,10 @@ def _compare(
     if cursor.execute("select 1 from suspects limit 1").fetchone() is None:
         cursor.execute(_NONE)
         return
-    cursor.execute(f"create or replace temp table telling as {raw} {_TELLING}")
-    cursor.execute(_compared(modifying))
+    cursor.execute(f"create or replace temp table told_then as {raw} {_THEN}")
+    cursor.execute(f"create or replace temp table told_before as {raw} {_BEFORE}")
+    cursor.execute(_clocks(modifying))
+    cursor.execute(_COMPARED)
     cursor.execute(_acts(modifying))
     cursor.execute(_UNPROVEN)
 
@@ -159,23 +161,30 @@ _SUSPECTS = """
     from chosen join files using (file) join calls on calls.call = known_call
 """
 
-# A listing may have a file twice, by two names.
-_TELLING = """
-    select call, position, file, any_value(change) as change, any_value(ctime) as ctime,
-           any_value(mtime) as mtime, any_value(size) as size,
-           any_value(before_change) as before_change, any_value(before_ctime) as before_ctime,
-           any_value(before_mtime) as before_mtime, any_value(before_size) as before_size
-    from raw
-    where file in (select file from suspects)
-          and call in (select call from suspects union all select known_call from suspects)
-    group by call, position, file
+# What was told is looked for twice, and each time what is needed of it: all at once, of half a
+# million changes, is more than a tight limit holds. A listing may have a file twice, by two names.
+_THEN = """
+    select row, any_value(if(suspects.modified, before_change, change)) as change,
+           any_value(if(suspects.modified, before_ctime, ctime)) as ctime,
+           any_value(if(suspects.modified, before_mtime, mtime)) as mtime,
+           any_value(if(suspects.modified, before_size, size)) as size
+    from raw join suspects using (call, position, file)
+    group by row
 """
+"""What each suspect's call told of the time before it,"""
+
+_BEFORE = """
+    select row, any_value(change) as known_change, any_value(ctime) as known_ctime,
+           any_value(mtime) as known_mtime, any_value(size) as known_size
+    from raw join suspects
+         on raw.call = known_call and raw.position = known_position and raw.file = suspects.file
+    group by row
+"""
+"""and what its client knew."""
 
 
-def _compared(modifying: tuple[str, ...]) -> str:
-    """SQL: how each suspect's change shows.
-
-    By the capture's clock it was at `moment` at the latest, and at the `earliest` maybe before.
+def _clocks(modifying: tuple[str, ...]) -> str:
+    """SQL: how far servers' clocks are from the capture's.
 
     The server's clock is `ahead` of the capture's, and may be `at_most`. No time that a server sets
     lies in its future, so that it is ahead by what the latest is beyond the reply that tells it, or
@@ -185,7 +194,7 @@ def _compared(modifying: tuple[str, ...]) -> str:
     or drifts, and tells nothing. Times of a capture may be any number.
     """
     return f"""
-        create or replace temp table compared as
+        create or replace temp table server_clocks as
         with timed as materialized (
             select server, ctime::hugeint - reply_time as least,
                    case when call in (
@@ -199,41 +208,36 @@ def _compared(modifying: tuple[str, ...]) -> str:
                   and reply_time is not null and ctime is not null
                   and server in (select server from suspects)
                   and of_stretch(operations.call) and of_stretch(calls.call)
-        ),
-        clocks as (
-            select server, ahead, coalesce(min(most) filter (most >= ahead), ahead) as at_most
-            from timed join (
-                select server, max(least) as ahead from timed group by server
-            ) using (server)
-            group by server, ahead
-        ),
-        pairs as (
-            select suspects.*, known.change as known_change, known.ctime as known_ctime,
-                   known.mtime as known_mtime, known.size as known_size,
-                   if(modified, found.before_change, found.change) as change,
-                   if(modified, found.before_ctime, found.ctime) as ctime,
-                   if(modified, found.before_mtime, found.mtime) as mtime,
-                   if(modified, found.before_size, found.size) as size
-            from suspects
-                 left join telling as found
-                 on found.call = suspects.call and found.position = suspects.position
-                    and found.file = suspects.file
-                 left join telling as known
-                 on known.call = known_call and known.position = known_position
-                    and known.file = suspects.file
         )
-        select row, client, server, identity, call_time, reply_time, known_call_time,
-               change is null and ctime is null as untold,
-               change is not null and known_change is not null as numbered,
-               change < known_change as number_back,
-               ctime is not null and known_ctime is not null as timed,
-               ctime < known_ctime as time_back,
-               coalesce(size = known_size, true) as as_long,
-               as_long and ctime = known_ctime and coalesce(mtime = known_mtime, true) as still,
-               known_time + ahead - known_ctime > {_TICK_NS} as settled,
-               ctime - ahead as moment, ctime - at_most as earliest
-        from pairs left join clocks using (server)
+        select server, ahead, coalesce(min(most) filter (most >= ahead), ahead) as at_most
+        from timed join (
+            select server, max(least) as ahead from timed group by server
+        ) using (server)
+        group by server, ahead
     """
+
+
+_COMPARED = f"""
+    create or replace temp table compared as
+    with pairs as (
+        from suspects left join told_then using (row) left join told_before using (row)
+    )
+    select row, client, server, identity, call_time, reply_time, known_call_time,
+           change is null and ctime is null as untold,
+           change is not null and known_change is not null as numbered,
+           change < known_change as number_back,
+           ctime is not null and known_ctime is not null as timed,
+           ctime < known_ctime as time_back,
+           coalesce(size = known_size, true) as as_long,
+           as_long and ctime = known_ctime and coalesce(mtime = known_mtime, true) as still,
+           known_time + ahead - known_ctime > {_TICK_NS} as settled,
+           ctime - ahead as moment, ctime - at_most as earliest
+    from pairs left join server_clocks using (server)
+"""
+"""How each suspect's change shows.
+
+By the capture's clock it was at `moment` at the latest, and at the `earliest` maybe before.
+"""
 
 
 def _acts(modifying: tuple[str, ...]) -> str:

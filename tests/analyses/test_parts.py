@@ -13,11 +13,12 @@ from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.by_file import patterns
 from pcapnfs.analyses.caching import cache, questions, shared_files
 from pcapnfs.analyses.namespace import readdir
+from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import document, to_json
 from tests.summarized import summarized
 from tests.traces import written
-from tests.unit.rows import ROOT, call, operation, trace_of
+from tests.unit.rows import ROOT, call, meta, operation, trace_of
 
 
 def told(trace: Trace) -> list[object]:
@@ -46,6 +47,23 @@ def test_parts_say_what_the_whole_says(name: str, monkeypatch: pytest.MonkeyPatc
         assert parts.number(trace, entries=False) > 1
         assert len(parts.stretches(trace)) > 1
         assert told(trace) == whole
+
+
+def test_compounds_of_very_many_operations_are_walked_over_in_parts() -> None:
+    """Three calls are few; what they hold is not."""
+    calls = [call(number, "GETATTR", 1) for number in (1, 2, 3)]
+
+    def parts_of(operations: int) -> int:
+        rows = [
+            {**operation(number, "GETATTR"), "position": position}
+            for number in (1, 2, 3)
+            for position in range(operations)
+        ]
+        with trace_of(replace(meta(), calls=3), calls=calls, operations=rows) as trace:
+            trace.walked = 100
+            return parts.number(trace, entries=True)
+
+    assert [parts_of(operations) for operations in (1, 8, 100)] == [1, 1, 3]
 
 
 @pytest.mark.parametrize("walked", [100, 400, 1000])

@@ -43,14 +43,20 @@ MANY = 9
 """From so many parts on, some at a time get a table of their own."""
 
 
+OPERATIONS = 8
+"""Operations of a call, on average, of which no more than one or two give rows."""
+
+
 def number(trace: Trace, *, entries: bool) -> int:
     """In how many parts the rows of a trace are walked over: calls have one or two rows each.
+
+    Compounds of very many operations have more.
 
     Args:
         trace: The trace.
         entries: Whether entries of directories are among them.
     """
-    rows = trace.meta.calls + (_entries(trace) if entries else 0)
+    rows = trace.meta.calls + _more_operations(trace) + (_entries(trace) if entries else 0)
     return -(-rows // trace.walked) or 1
 
 
@@ -98,6 +104,14 @@ def _rows_of(trace: Trace, by: str, condition: str = "true") -> str:
         for (table,) in tables
     )
     return f"select counted, sum(number)::bigint from ({counts}) group by all order by all"
+
+
+@once
+def _more_operations(trace: Trace) -> int:
+    """How many operations there are beyond those that calls usually have."""
+    tables = trace.rows("select 1 from duckdb_columns() where table_name = 'operations' limit 1")
+    ((found,),) = trace.rows("select count(*) from operations") if tables else ((0,),)
+    return max(0, integer(found) - OPERATIONS * trace.meta.calls)
 
 
 @once

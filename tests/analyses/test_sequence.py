@@ -10,8 +10,8 @@ import pytest
 
 from pcapnfs.analyses.asking import lookup
 from pcapnfs.analyses.by_file import sequence as sequences
+from pcapnfs.analyses.by_file.call_operations import Operation, call_operations
 from pcapnfs.analyses.by_file.sequence import sequence
-from pcapnfs.analyses.data import offloads
 from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
 from pcapnfs.trace import Trace
@@ -244,7 +244,7 @@ def test_many_files_are_asked_for_at_once_and_each_is_what_it_is_alone(
         asked.append(query)
         return rows(self, query, params)
 
-    offloads.register(trace)  # What is asked once of a trace.
+    sequence(trace, name="*")  # What is asked once of a trace.
     monkeypatch.setattr(Trace, "rows", counted)
     found = sequence(trace, name="*", top=0, calls=calls).files
     several, asked[:] = len(asked), []
@@ -277,7 +277,7 @@ def test_of_many_files_all_calls_are_looked_at_no_more_often(
             operations=[operation(number, "GETATTR", file=number) for number in numbers],
             files=[file(number, f"f{number}") for number in numbers],
         ) as trace:
-            offloads.register(trace)  # What is asked once of a trace.
+            list(sequences.of_files(trace, [1], calls=0))  # What is asked once of a trace.
             asked.clear()
             told = list(sequences.of_files(trace, list(numbers), calls=0))
             assert [(one.file, len(one.steps)) for one in told] == [(n, 1) for n in numbers]
@@ -287,6 +287,39 @@ def test_of_many_files_all_calls_are_looked_at_no_more_often(
         monkeypatch.setattr(sequences, name, value)
     monkeypatch.setattr(Trace, "rows", counted)
     assert questions(40) == questions(5) == 5 * questions(1)
+
+
+@pytest.mark.parametrize("files", [1, 10])
+def test_of_compounds_of_many_operations_few_are_held_at_a_time(
+    files: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ten calls three have two hundred operations each, so that two are as many as may be."""
+    numbers = range(1, 11)
+    many = {number: 200 if number in (3, 4, 8) else 1 for number in numbers}
+    asked: list[int] = []
+
+    def counted(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ...]]:
+        asked.append(sum(many[each] for each in calls))
+        return call_operations(trace, calls)
+
+    monkeypatch.setattr(sequences, "STEPS_TOGETHER", 400 // sequences.OPERATIONS)
+    monkeypatch.setattr(sequences, "call_operations", counted)
+    of = {number: 1 + number % files for number in numbers}
+    with trace_of(
+        replace(meta(), calls=len(numbers)),
+        calls=[call(number, "GETATTR", 1, file=of[number]) for number in numbers],
+        operations=[
+            {**operation(number, "GETATTR", file=of[number]), "position": position}
+            for number in numbers
+            for position in range(many[number])
+        ],
+        files=[file(each, f"f{each}") for each in set(of.values())],
+    ) as trace:
+        found = sequence(trace, name="*", top=0, calls=0).files
+    told = {step.call: len(step.operations) for each in found for step in each.steps}
+    assert told == many
+    assert sum(asked) == sum(many.values())
+    assert max(asked) < 400
 
 
 def test_a_copy_in_the_background_is_told_with_what_it_came_to() -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, database, spilled
 from pcapnfs.analyses.asking import given, lookup, named_rows, owners, paths
+from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.owners import OWNED
 from pcapnfs.analyses.asking.values import integer, seconds, text, whole
 from pcapnfs.analyses.by_file import call_operations as _call_operations
@@ -159,6 +160,10 @@ TOGETHER = 1000
 STEPS_TOGETHER = 10_000
 """Steps that are asked for at once, unless one file has more: each takes a kilobyte or two."""
 
+OPERATIONS = 6
+"""Operations of a step, on average, up to which so many are asked for at once: compounds may have a
+thousand, each of which takes a kilobyte on its way."""
+
 PASSES = 100
 """How often all calls are looked at for each question: of more files, or calls, than that allows,
 so many are asked for at once. Otherwise a trace of twice the files took four times as long."""
@@ -263,11 +268,19 @@ def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSeq
     about = {integer(row["file"]): row for row in rows}
     names = known_names(trace, files)
     calls = {file: integer(told["calls"]) for file, told in about.items()}
-    for some in _few_steps(files, calls, limit, max(STEPS_TOGETHER, trace.meta.calls // PASSES)):
+    many = max(STEPS_TOGETHER, trace.meta.calls // PASSES) // _times_usual(trace)
+    for some in _few_steps(files, calls, limit, many):
         by_file = groupby(_steps(trace, some, limit), itemgetter(0))
         steps = {file: spilled.listed((step for _, step in its), Step) for file, its in by_file}
         for file in some:
             yield _file(about[file], names.get(file, ()), steps.get(file, ()))
+
+
+@once
+def _times_usual(trace: Trace) -> int:
+    """How many times as many operations as usual the calls have, on average, but at least 1."""
+    ((operations,),) = trace.rows("select count(*) from operations")
+    return max(1, ceil(integer(operations) / (OPERATIONS * max(1, trace.meta.calls))))
 
 
 def _few_steps(
@@ -318,10 +331,35 @@ def _steps(trace: Trace, files: Numbers[int], limit: int) -> Iterator[tuple[int,
         together = STEPS_TOGETHER if len(files) == 1 else None
         rows = named_rows.each(cursor.execute("from told"), STEPS_TOGETHER)
         while some := list(islice(rows, together)):
-            operations = call_operations(trace, [integer(row["call"]) for row in some])
-            for row in some:
-                step = _step(row, operations.get(integer(row["call"]), ()))
-                yield integer(row["file"]), step
+            for few in _few_operations(trace, some):
+                operations = call_operations(trace, [integer(row["call"]) for row in few])
+                for row in few:
+                    step = _step(row, operations.get(integer(row["call"]), ()))
+                    yield integer(row["file"]), step
+
+
+def _few_operations(trace: Trace, some: list[Row]) -> Iterator[list[Row]]:
+    """The steps in groups whose calls do not have more operations together than usual."""
+    calls = [integer(row["call"]) for row in some]
+    counted = trace.rows(
+        f"""
+        select call, count(*) from (from operations where call between $least and $most)
+             semi join (select {given.rows("calls", "ubigint")} as call) using (call)
+        group by call
+        """,
+        {"calls": given.text(calls), "least": min(calls), "most": max(calls)},
+    )
+    each = {integer(call): integer(number) for call, number in counted}
+    few: list[Row] = []
+    held, most = 0, OPERATIONS * max(STEPS_TOGETHER, len(some))
+    for row, call in zip(some, calls, strict=True):
+        number = each.get(call, 0)
+        if few and held + number > most:
+            yield few
+            few, held = [], 0
+        few.append(row)
+        held += number
+    yield few
 
 
 def _told(limit: int) -> str:

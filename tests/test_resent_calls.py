@@ -9,6 +9,7 @@ import pytest
 import pcapnfs
 from pcapnfs.synth.builder import Capture, Conversation, nfs3
 from pcapnfs.synth.builder.nfs3 import results
+from pcapnfs.synth.builder.nfs4 import Compound, CompoundReply
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 
@@ -70,3 +71,30 @@ def test_a_call_whose_reply_was_acknowledged_was_not_sent_again(tmp_path: Path) 
 def test_a_call_whose_reply_may_be_lost_was_sent_again(tmp_path: Path) -> None:
     path = asked_anew(acknowledged=False).write(tmp_path / "again.pcap")
     assert rows(path, "SELECT count(*) FROM calls") == [(1,)]
+
+
+SESSION = bytes(range(16))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_request_of_a_session_is_known_by_its_slot(tmp_path: Path, *, same: bool) -> None:
+    """A client that counts its xids anew sends it again; or gave it up, and has another name."""
+
+    def remove(name: bytes, highest: int) -> tuple[int, int, int, bytes]:
+        ask = Compound(1).sequence(SESSION, 5, 0, highest).putfh(b"root").remove(name)
+        return ask.request()
+
+    answer = CompoundReply().sequence(SESSION, 5, 0).putfh().remove().body()
+    first = Conversation(client_port=900).open(T)
+    first.call(7, T + MS, *remove(b"name", 0)).reset(T + 10 * S)
+    second = Conversation(client_port=901, isns=(7, 9)).open(T + 20 * S)
+    ask = remove(b"name" if same else b"other", 3)
+    second.call(1, T + 20 * S + MS, *ask).reply(1, T + 20 * S + 5 * MS, answer)
+    path = tmp_path / "slot.pcap"
+    path.write_bytes(Capture([*first.frames, *second.frames]).pcap())
+    with pcapnfs.open(path) as trace:
+        found = trace.rows(
+            "select transmissions, reply_time - call_first_time from calls order by call_first_time"
+        )
+    again, alone = [(2, 20 * S + 4 * MS)], [(1, None), (1, 4 * MS)]
+    assert found == (again if same else alone)

@@ -15,13 +15,13 @@ use super::unread::{Listener, Unread};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
-use crate::nfs::v4::highest_slot_within;
+use crate::nfs::v4::sequence_within;
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::roles::Roles;
 use crate::rpc::message::{
     AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body, unwrap_results, xid_of_reply,
 };
-use crate::rpc::pairing::{CallOutcome, Kept, Origin, Pairing, ReplyOutcome, Request};
+use crate::rpc::pairing::{CallOutcome, Kept, Origin, Pairing, ReplyOutcome, Request, Slot};
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
@@ -138,7 +138,9 @@ impl Messages {
         let unread = || self.unread.of_call(record);
         let newer = parties.highest_xid.of(side).is_some_and(|highest| head.xid > highest);
         let is_compound = head.program == program::NFS && head.version == 4 && head.procedure == 1;
-        let renewed = if is_compound { highest_slot_within(record.bytes) } else { None };
+        let sequenced = if is_compound { sequence_within(record.bytes) } else { None };
+        let (renewed, slot) =
+            sequenced.map(|of| (of.highest, Slot { name: of.slot, request: of.compound })).unzip();
         let origin = Origin {
             connection: id,
             side,
@@ -150,6 +152,7 @@ impl Messages {
                 .replied
                 .of(side.other())
                 .and_then(|(end, sent_ns)| connection.unreceived.of(side.other()).before(end, sent_ns)),
+            slot,
         };
         let (outcome, displaced) = self.pairing.call(&origin, record, head, unread);
         let highest = parties.highest_xid.of_mut(side);
@@ -254,8 +257,9 @@ impl Messages {
         let room = std::mem::take(&mut self.operations);
         let walk = Walk::of(room, shape, header.procedure, arguments, answer.results);
         // What a server calls at its client, on its own count, tells nothing of who serves.
-        if reply.is_some() && !program::is_for_client(header.program, header.procedure) {
-            parties.callers.of_mut(request.caller).answered(header.xid);
+        let answered = reply.and_then(|reply| xid_of_reply(reply.bytes));
+        if let Some(xid) = answered.filter(|_| !program::is_for_client(header.program, header.procedure)) {
+            parties.callers.of_mut(request.caller).answered(xid);
         }
         let asking = self.asking(request.caller, &header, reply.is_some(), parties);
         self.learn(&asking, &header, &walk, parties);

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::hint::black_box;
 use std::num::NonZeroU32;
 
-use foldhash::fast::RandomState;
+use foldhash::fast::{FixedState, RandomState};
 use hashbrown::HashTable;
 use hashbrown::hash_table::OccupiedEntry;
 
@@ -25,6 +25,10 @@ pub(super) const GENERATION_WORDS: usize = 1 << 10;
 
 /// Words for calls that have waited for long: eight bits for each, when there are as many as may be.
 const WAITING_WORDS: usize = 1 << 13;
+
+/// Places for slots of NFSv4.1. Of two that share one, the calls of the one that was not used last are not known
+/// again there.
+const SLOT_PLACES: usize = 1 << 12;
 
 /// What clients wait for a reply over TCP before they send the call again, unless they were told otherwise
 /// (timeo in nfs(5)). One that took so long need not have been too slow: a server that dropped the call only
@@ -146,14 +150,14 @@ pub(super) enum State {
         sent: Sent,
     },
     /// It was sent again on that connection, where it now waits; the reply may still come here.
-    Moved(ConnectionId),
+    Moved(Key),
 }
 
 /// What an entry says of a reply.
 pub(super) enum Found {
     Request(Box<Request>),
     Call(u64),
-    Elsewhere(ConnectionId),
+    Elsewhere(Key),
 }
 
 impl State {
@@ -255,6 +259,26 @@ impl<const WORDS: usize> Digests<WORDS> {
 
     pub(super) fn clear(&mut self) {
         self.bits.fill(0);
+    }
+}
+
+/// The last call of each slot.
+#[derive(Default)]
+pub(super) struct Slots {
+    places: Vec<Option<Key>>,
+    /// Not seeded: which slots share a place must not differ from one decode to the next.
+    hasher: FixedState,
+}
+
+impl Slots {
+    /// Takes the call that is in a slot now, in place of the one before.
+    #[inline]
+    pub(super) fn take(&mut self, name: &[u8; 20], key: Key) -> Option<Key> {
+        if self.places.is_empty() {
+            self.places.resize(SLOT_PLACES, None);
+        }
+        let place = self.hasher.hash_one(name) as usize % SLOT_PLACES;
+        self.places.get_mut(place)?.replace(key)
     }
 }
 

@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 
 pub use crate::rpc::kept::Kept;
 pub use crate::rpc::known_calls::Request;
-use crate::rpc::known_calls::{Entries, Found, GENERATION_LIMIT, Key, Sent, State};
+use crate::rpc::known_calls::{Entries, Found, GENERATION_LIMIT, Key, Sent, Slots, State};
 use crate::rpc::message::{Flavor, Head};
 use crate::rpc::program;
 use crate::rpc::record::{Peer, Record, SEEN};
@@ -89,6 +89,19 @@ pub struct Origin<'a> {
     pub renewed: Option<Range<usize>>,
     /// What the caller's last acknowledgement of less than all of the reply before it left out.
     pub left_out: Option<LeftOut>,
+    /// Its client sends the next request there only when it had the answer to this one.
+    pub slot: Option<Slot>,
+}
+
+/// Where a client has one request at a time, which bears a number of its own (NFSv4.1: RFC 8881 section
+/// 2.10.6.1). So it is known again whatever its xid is, which some clients count anew on each connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// Session and slot.
+    pub name: [u8; 20],
+    /// Where in the message the request begins, with its number in it: not so the header before it, in which
+    /// another xid may be, or another number of RPCSEC_GSS.
+    pub request: usize,
 }
 
 /// Another connection between the same hosts.
@@ -187,6 +200,7 @@ pub struct Pairing {
     /// Replies that gave way to others before their time was over.
     pub displaced: u64,
     waiting: Waiting,
+    slots: Slots,
     calls: u64,
 }
 
@@ -295,25 +309,26 @@ impl Pairing {
         unread: impl FnOnce() -> Option<Range<usize>>,
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
         let key = Key::new(origin.connection, origin.side, head.xid);
-        let (hash, digest) = (self.entries.hash(key), self.digest(record, head, origin.renewed.as_ref()));
+        let (hash, digest) = (self.entries.hash(key), self.digest(record, head, origin));
+        let before = origin.slot.and_then(|slot| self.slots.take(&slot.name, key));
         let alone = (self.early.is_empty() || !self.early.contains_key(&key))
             && (origin.siblings.is_empty() || !self.entries.may_hold(digest))
             && (origin.newer || self.entries.find(hash, key).is_none());
         if !alone {
             // Taken apart, so that what is said of most calls need not lie in memory.
-            return self.call_again(hash, key, origin, (digest, head), record, unread);
+            return self.call_again((hash, key, before), origin, (digest, head), record, unread);
         }
         let request = self.waiting.request(key, digest, record, unread(), origin.left_out);
         self.insert(hash, key, request);
         (CallOutcome::New, None)
     }
 
-    /// Takes a call that may have come before, here or on a sibling, or whose reply may have.
+    /// Takes a call that may have come before, here or on a sibling, or whose reply may have. `before`: the one
+    /// before it in its slot.
     #[inline(never)]
     fn call_again(
         &mut self,
-        hash: u64,
-        key: Key,
+        (hash, key, before): (u64, Key, Option<Key>),
         origin: &Origin<'_>,
         (digest, head): (u64, &Head),
         record: &Record<'_>,
@@ -335,7 +350,8 @@ impl Pairing {
                 displaced = Some(self.number(request));
             }
         }
-        let sibling = self.entries.may_hold(digest).then(|| self.find_on_sibling(key, origin, digest));
+        let sibling =
+            self.entries.may_hold(digest).then(|| self.find_on_sibling((key, before), origin, digest));
         match sibling.flatten() {
             Some(Found::Request(request)) => {
                 self.insert(hash, key, request);
@@ -384,8 +400,8 @@ impl Pairing {
     /// Takes a reply to a call that was sent again on another connection.
     #[cold]
     #[inline(never)]
-    fn reply_elsewhere(&mut self, to: ConnectionId, key: Key, record: &Record<'_>) -> ReplyOutcome {
-        match self.answer(key.on(to), record.last) {
+    fn reply_elsewhere(&mut self, to: Key, key: Key, record: &Record<'_>) -> ReplyOutcome {
+        match self.answer(to, record.last) {
             Some(Found::Request(request)) => self.answered(request, record.last),
             Some(Found::Call(call)) => ReplyOutcome::Again { call },
             Some(Found::Elsewhere(_)) | None => self.hold(key, record),
@@ -619,14 +635,26 @@ impl Pairing {
     }
 
     /// The same call on another connection: taken from there while it waits, its number if it was answered.
-    fn find_on_sibling(&mut self, key: Key, origin: &Origin<'_>, digest: u64) -> Option<Found> {
-        for &Sibling { connection, received } in origin.siblings {
-            let there = key.on(connection);
-            let moved = |_: &Request| State::Moved(key.connection());
+    fn find_on_sibling(
+        &mut self,
+        (key, before): (Key, Option<Key>),
+        origin: &Origin<'_>,
+        digest: u64,
+    ) -> Option<Found> {
+        let places = origin.siblings.iter().flat_map(|sibling| {
+            let renumbered = before.filter(|key| key.connection() == sibling.connection);
+            std::iter::once(key.on(sibling.connection))
+                .chain(renumbered)
+                .map(|there| (there, sibling.received))
+        });
+        for (there, received) in places {
+            let moved = |_: &Request| State::Moved(key);
             let over = |state: &State| matches!(state, State::Answered { call, .. } if *call < received);
             let same =
                 |state: &State| state.holds(digest) && !state.sent_after(origin.began_ns) && !over(state);
-            let found = self.entries.leave(there, same, moved);
+            // Linux asks the same again in a slot on each connection that it adds, after the answer.
+            let told = |state: &State| there.xid() == key.xid() || matches!(state, State::Waiting(_));
+            let found = self.entries.leave(there, |state| told(state) && same(state), moved);
             if let Some(Found::Request(mut request)) = found {
                 self.waiting.end(&request);
                 request.connection = key.connection();
@@ -641,20 +669,26 @@ impl Pairing {
         None
     }
 
-    /// Tells a call from another with the same xid. A call under RPCSEC_GSS changes its sequence
-    /// number when it is sent again, so that only its header and length count.
-    fn digest(&self, record: &Record<'_>, head: &Head, renewed: Option<&Range<usize>>) -> u64 {
+    /// Tells a call from another with the same xid, or in the same slot. A call under RPCSEC_GSS changes its
+    /// sequence number when it is sent again, so that only its header and length count, and its request where
+    /// that can be read.
+    fn digest(&self, record: &Record<'_>, head: &Head, origin: &Origin<'_>) -> u64 {
         let mut hasher = self.entries.digest();
         hasher.write_u64(u64::from(head.program) << 32 | u64::from(head.version));
         hasher.write_u64((record.length as u64) << 32 | u64::from(head.procedure));
-        if head.flavor != Some(Flavor::RPCSEC_GSS) {
+        if head.flavor != Some(Flavor::RPCSEC_GSS) || origin.slot.is_some() {
             let bytes = record.bytes.get(..DIGEST_BYTES).unwrap_or(record.bytes);
-            match renewed.and_then(|part| Some((bytes.get(..part.start)?, bytes.get(part.end..)?))) {
+            let request = bytes.get(origin.slot.map_or(0, |slot| slot.request)..).unwrap_or_default();
+            let apart = |part: &Range<usize>| {
+                let begin = bytes.len() - request.len();
+                Some((request.get(..part.start.checked_sub(begin)?)?, bytes.get(part.end..)?))
+            };
+            match origin.renewed.as_ref().and_then(apart) {
                 Some((before, after)) => {
                     hasher.write(before);
                     hasher.write(after);
                 }
-                None => hasher.write(bytes),
+                None => hasher.write(request),
             }
         }
         hasher.finish()

@@ -15,6 +15,7 @@ const FIRST: Origin<'static> = Origin {
     newer: false,
     renewed: None,
     left_out: None,
+    slot: None,
 };
 
 /// An NFSv3 NULL call, from its xid on.
@@ -251,6 +252,61 @@ fn a_call_that_was_written_anew_is_the_same_but_for_what_changes_each_time() {
     assert!(matches!(call(1, &[], 3, part.clone()), CallOutcome::New));
     assert!(matches!(call(2, &beside([1]), 9, part.clone()), CallOutcome::Again));
     assert!(matches!(call(3, &beside([2]), 9, Some(length..length + 1)), CallOutcome::New));
+}
+
+/// A call in a slot: a header with an xid, then what begins the request.
+fn call_in_slot(
+    pairing: &mut Pairing,
+    connection: ConnectionId,
+    siblings: &[Sibling],
+    xid: u32,
+    request: &[u8],
+) -> CallOutcome {
+    let mut bytes = null_call(xid);
+    bytes[23] = 1;
+    bytes.extend(request);
+    let head = Head::of_call(&bytes).unwrap();
+    let slot = Some(Slot { name: [7; 20], request: null_call(xid).len() });
+    let origin = Origin { connection, siblings, slot, began_ns: i64::from(connection), ..FIRST };
+    let sent = Stamp { frame: 1, time_ns: i64::from(connection) };
+    pairing.call(&origin, &record_at(&bytes, sent), &head, || None).0
+}
+
+#[test]
+fn a_request_in_its_slot_is_the_same_under_another_xid_on_a_new_connection() {
+    let mut pairing = Pairing::default();
+    assert!(matches!(call_in_slot(&mut pairing, 1, &[], 7, b"1 REMOVE a"), CallOutcome::New));
+    assert!(matches!(call_in_slot(&mut pairing, 2, &beside([1]), 90, b"1 REMOVE a"), CallOutcome::Again));
+    // Its reply may come on either.
+    let ReplyOutcome::Answers { request, .. } = reply(&mut pairing, 1, 7) else { panic!() };
+    assert_eq!((request.transmissions, request.connection), (2, 2));
+    assert!(matches!(reply(&mut pairing, 2, 90), ReplyOutcome::Again { .. }));
+    // What was answered is asked anew on each connection that a client adds.
+    assert!(matches!(call_in_slot(&mut pairing, 3, &beside([2]), 1, b"1 REMOVE a"), CallOutcome::New));
+}
+
+#[test]
+fn another_request_in_a_slot_is_another_call() {
+    let mut pairing = Pairing::default();
+    assert!(matches!(call_in_slot(&mut pairing, 1, &[], 7, b"1 REMOVE a"), CallOutcome::New));
+    // A client that gave the first one up uses its number for another, or goes on with the next.
+    for (connection, other) in [(2, b"1 REMOVE b"), (3, b"2 REMOVE a")] {
+        let outcome = call_in_slot(&mut pairing, connection, &beside([1]), 90, other);
+        assert!(matches!(outcome, CallOutcome::New), "{outcome:?}");
+    }
+    // Between other hosts, or on the same connection, it is none that was sent again.
+    for (connection, siblings) in [(4, &[][..]), (4, &beside([3]))] {
+        let outcome =
+            call_in_slot(&mut pairing, connection, siblings, 91 + siblings.len() as u32, b"2 REMOVE a");
+        assert!(matches!(outcome, CallOutcome::New), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_request_that_was_sent_after_a_connection_began_was_not_sent_again_there() {
+    let mut pairing = Pairing::default();
+    assert!(matches!(call_in_slot(&mut pairing, 2, &[], 7, b"1 REMOVE a"), CallOutcome::New));
+    assert!(matches!(call_in_slot(&mut pairing, 1, &beside([2]), 90, b"1 REMOVE a"), CallOutcome::New));
 }
 
 #[test]

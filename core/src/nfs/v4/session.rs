@@ -243,23 +243,35 @@ pub(super) fn sequence(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
 /// Number of SEQUENCE, the first operation of most compounds (RFC 8881 section 18.46).
 const SEQUENCE: usize = 53;
 
-/// Where a call, given as a whole message, has `sa_highest_slotid`, if it is a compound that begins with
-/// SEQUENCE.
-///
-/// A client may encode a call anew when it sends it again on another connection, as Linux does: this is the
-/// state of the moment (RFC 8881 section 2.10.6.1), all else is as it was.
+/// What the first operation of a call tells that is SEQUENCE, by places in the message.
+pub struct Sequenced {
+    /// Where the compound begins.
+    pub compound: usize,
+    /// Session and slot.
+    pub slot: [u8; 20],
+    /// `sa_highest_slotid`. A client may encode a call anew when it sends it again on another connection, as
+    /// Linux does: this is the state of the moment (RFC 8881 section 2.10.6.1), all else is as it was.
+    pub highest: Range<usize>,
+}
+
+/// SEQUENCE of a call, given as a whole message, if it is a compound that begins with it.
 #[inline]
-pub fn highest_slot_within(call: &[u8]) -> Option<Range<usize>> {
+pub fn sequence_within(call: &[u8]) -> Option<Sequenced> {
     let word = |at: usize| Some(u32::from_be_bytes(*call.get(at..)?.first_chunk()?) as usize);
     let behind = |length_at: usize| Some(length_at + 4 + word(length_at)?.next_multiple_of(4));
     let verifier = behind(28)?; // of the credential
-    let tag = behind(verifier + 4)?;
-    let operations = behind(tag)? + 4; // minorversion
+    let compound = behind(verifier + 4)?;
+    let operations = behind(compound)? + 4; // tag, minorversion
     if word(operations + 4)? != SEQUENCE {
         return None;
     }
-    let highest = operations + 8 + 16 + 4 + 4; // sessionid, sequenceid, slotid
-    Some(highest..highest + 4)
+    let arguments = call.get(operations + 8..)?.first_chunk::<24>()?; // sessionid, sequenceid, slotid
+    let mut slot = [0; 20];
+    let (session, number) = slot.split_at_mut(16);
+    session.copy_from_slice(arguments.get(..16)?);
+    number.copy_from_slice(arguments.get(20..)?);
+    let highest = operations + 8 + arguments.len();
+    Some(Sequenced { compound, slot, highest: highest..highest + 4 })
 }
 
 /// `SET_SSV4args`, RFC 8881 section 18.47.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::nfs::facts::{Implementation, Pnfs, Rare};
 use crate::nfs::types::DelegationType;
-use crate::nfs::v4::highest_slot_within;
+use crate::nfs::v4::sequence_within;
 
 pub(super) fn samples() -> Vec<Sample> {
     let mut samples = clients();
@@ -324,17 +324,19 @@ fn compound(credential: usize, tag: usize, operation: u8) -> Vec<u8> {
 }
 
 #[test]
-fn the_highest_slot_is_found_behind_any_credential_and_tag() {
+fn sequence_is_found_behind_any_credential_and_tag() {
     for (credential, tag) in [(0, 0), (24, 0), (33, 5), (400, 13)] {
         let bytes = compound(credential, tag, 53);
-        let found = highest_slot_within(&bytes).unwrap();
-        assert_eq!(bytes[found.clone()], [24, 25, 26, 27]);
-        assert!(highest_slot_within(&compound(credential, tag, 22)).is_none(), "PUTFH");
+        let found = sequence_within(&bytes).unwrap();
+        assert_eq!(bytes[found.highest.clone()], [24, 25, 26, 27]);
+        assert_eq!(bytes[found.compound..found.compound + 4], u32::try_from(tag).unwrap().to_be_bytes());
+        assert!((0..16).chain(20..24).eq(found.slot), "session and slot");
+        assert!(sequence_within(&compound(credential, tag, 22)).is_none(), "PUTFH");
         for length in 0..bytes.len() - 40 {
-            assert!(highest_slot_within(&bytes[..length]).is_none());
+            assert!(sequence_within(&bytes[..length]).is_none());
         }
     }
     let mut endless = compound(0, 0, 53);
     endless[28..32].fill(0xff);
-    assert!(highest_slot_within(&endless).is_none());
+    assert!(sequence_within(&endless).is_none());
 }

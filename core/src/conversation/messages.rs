@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
+use super::callbacks::Callbacks;
 use super::hosts::{Hosts, OTHERS};
 use super::parties::{Parties, Sealed, offset_in};
 use super::unread::{Listener, Unread};
@@ -16,7 +17,7 @@ use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
 use crate::nfs::v4::sequence_within;
-use crate::nfs::{Done, Shape, Walk, emptied, protocol};
+use crate::nfs::{Done, Shape, Walk, callback_protocol, emptied, protocol};
 use crate::roles::Roles;
 use crate::rpc::message::{
     AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body, unwrap_results, xid_of_reply,
@@ -41,6 +42,7 @@ pub(super) struct Messages {
     pub(super) tables: Tables,
     placed: Placed,
     pub(super) hosts: Hosts,
+    callbacks: Callbacks,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     pub(super) unread: Unread,
@@ -56,7 +58,7 @@ pub(super) struct Messages {
     /// Records of which only the beginning was kept.
     pub(super) records_cut: u64,
     /// Services whose port was not learnt, because so many were known.
-    pub(super) ports_overlooked: u64,
+    ports_overlooked: u64,
 }
 
 impl Messages {
@@ -75,7 +77,14 @@ impl Messages {
         side: Side,
         watched: bool,
     ) -> Listener<'a> {
-        Listener { peer: self.pairing.peer(id, side), unread: &self.unread, watched, parties, side }
+        Listener {
+            peer: self.pairing.peer(id, side),
+            unread: &self.unread,
+            callbacks: &self.callbacks,
+            watched,
+            parties,
+            side,
+        }
     }
 
     /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
@@ -133,7 +142,7 @@ impl Messages {
         record: &Record<'_>,
         head: &Head,
     ) {
-        let callback = program::is_for_client(head.program, head.procedure);
+        let callback = self.is_for_client(head.program, head.procedure, *parties.ends.of(side.other()));
         parties.client.get_or_insert(if callback { side.other() } else { side });
         let unread = || self.unread.of_call(record);
         let newer = parties.highest_xid.of(side).is_some_and(|highest| head.xid > highest);
@@ -251,17 +260,20 @@ impl Messages {
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
         };
         let answer = reply.map(|reply| Answer::of(reply, &header.credential)).unwrap_or_default();
-        let protocol = protocol(header.program, header.version);
+        let called_back = self.callbacks.names(parties.ends.of(request.caller.other()).ip(), header.program);
+        let protocol =
+            if called_back { callback_protocol() } else { protocol(header.program, header.version) };
         let control = header.control();
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };
         let room = std::mem::take(&mut self.operations);
         let walk = Walk::of(room, shape, header.procedure, arguments, answer.results);
         // What a server calls at its client, on its own count, tells nothing of who serves.
         let answered = reply.and_then(|reply| xid_of_reply(reply.bytes));
-        if let Some(xid) = answered.filter(|_| !program::is_for_client(header.program, header.procedure)) {
+        let callback = called_back || program::is_for_client(header.program, header.procedure);
+        if let Some(xid) = answered.filter(|_| !callback) {
             parties.callers.of_mut(request.caller).answered(xid);
         }
-        let asking = self.asking(request.caller, &header, reply.is_some(), parties);
+        let asking = self.asking(request.caller, callback, reply.is_some(), parties);
         self.learn(&asking, &header, &walk, parties);
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
         let handle_at = handle.and_then(|handle| u32::try_from(offset_in(message.bytes, handle)?).ok());
@@ -324,8 +336,7 @@ impl Messages {
     /// Who asks whom in a call, whose connection may be new.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it has one caller")]
-    fn asking(&mut self, caller: Side, header: &Call<'_>, answered: bool, parties: &mut Parties) -> Asking {
-        let callback = program::is_for_client(header.program, header.procedure);
+    fn asking(&mut self, caller: Side, callback: bool, answered: bool, parties: &mut Parties) -> Asking {
         let client = if callback { caller.other() } else { caller };
         let server = self.server(parties, client.other());
         let mount = if let Some(known) = *parties.mounts.of(client) {
@@ -356,6 +367,21 @@ impl Messages {
         if self.placed.tells_servers {
             self.learn_servers(asking.server, *parties.ends.of(asking.client.other()), walk);
         }
+        if self.placed.names_callbacks {
+            let programs = walk.operations.iter().filter_map(|done| done.facts.rare().callback_program);
+            programs.for_each(|program| self.callbacks.learn(parties.ends.of(asking.client).ip(), program));
+        }
+    }
+
+    /// Whether the procedure is one that a server calls at the client at `called`.
+    #[inline]
+    pub(super) fn is_for_client(&self, program: u32, procedure: u32, called: SocketAddr) -> bool {
+        program::is_for_client(program, procedure) || self.callbacks.names(called.ip(), program)
+    }
+
+    /// Services whose port was not learnt, and programs of callbacks, because so many were known.
+    pub(super) fn services_overlooked(&self) -> u64 {
+        self.ports_overlooked + self.callbacks.overlooked
     }
 
     fn server(&mut self, parties: &mut Parties, side: Side) -> ServerId {

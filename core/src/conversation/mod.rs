@@ -4,6 +4,8 @@
 //! which end is the NFS client, and hands each pair through [`crate::nfs`] and [`crate::names`] to
 //! [`crate::table`].
 
+mod callbacks;
+
 mod hosts;
 
 mod messages;
@@ -126,9 +128,9 @@ impl Conversations {
         self.messages.records_cut
     }
 
-    /// Services whose port was not learnt.
-    pub(crate) fn ports_overlooked(&self) -> u64 {
-        self.messages.ports_overlooked
+    /// Services whose port was not learnt, and programs of callbacks.
+    pub(crate) fn services_overlooked(&self) -> u64 {
+        self.messages.services_overlooked()
     }
 
     /// Servers of pNFS, and devices of data servers, that were not learnt.

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use crate::conversation::callbacks::Callbacks;
 use crate::conversation::parties::Parties;
 use crate::cursor::{Behind, Cursor, Gauge, padding};
 use crate::error::{DecodeError, Layer, Reason};
@@ -196,6 +197,7 @@ fn worthwhile(part: Range<usize>) -> Option<Range<usize>> {
 pub(super) struct Listener<'a> {
     pub(super) peer: Correspondence<'a>,
     pub(super) unread: &'a Unread,
+    pub(super) callbacks: &'a Callbacks,
     /// Somebody watches, who reads more than others.
     pub(super) watched: bool,
     /// Who talks, and which of them is asked about.
@@ -214,6 +216,10 @@ impl Peer for Listener<'_> {
 
     fn may_call(&self, xid: u32, for_client: bool) -> bool {
         self.parties.may_call(self.side, xid, for_client)
+    }
+
+    fn calls_back(&self, program: u32) -> bool {
+        self.callbacks.names(self.parties.ends.of(self.side.other()).ip(), program)
     }
 
     fn unread(&self, begun: &[u8], length: usize) -> Option<Range<usize>> {

@@ -111,7 +111,7 @@ impl Stages {
             (Reason::PendingLimit.code(), conversations.given_up()),
             (Reason::RecordLimit.code(), conversations.records_cut()),
             ("early_limit", conversations.replies_displaced()),
-            ("ports_limit", conversations.ports_overlooked()),
+            ("ports_limit", conversations.services_overlooked()),
             ("pairs_limit", conversations.hosts_overlooked()),
             ("servers_limit", servers_overlooked),
             ("devices_limit", devices_overlooked),

@@ -42,6 +42,8 @@ pub struct Placed {
     pub listed: Vec<Option<FileId>>,
     /// One of them told of data servers.
     pub tells_servers: bool,
+    /// One of them named the program by which its client is called back.
+    pub names_callbacks: bool,
 }
 
 impl Placed {
@@ -77,5 +79,6 @@ impl Placed {
         self.names.clear();
         self.listed.clear();
         self.tells_servers = false;
+        self.names_callbacks = false;
     }
 }

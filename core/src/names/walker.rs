@@ -450,6 +450,7 @@ impl Walker<'_> {
 
     #[inline(never)]
     fn learn_rare(&mut self, facts: &Facts<'_>, place: Place) {
+        self.placed.names_callbacks |= facts.rare().callback_program.is_some();
         if let Some(pnfs) = &facts.rare().pnfs {
             self.placed.tells_servers = true;
             if let Some(id) = place.file {

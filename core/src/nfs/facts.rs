@@ -133,6 +133,8 @@ pub struct Rare<'a> {
     pub offload: Option<StateId>,
     /// SETCLIENTID, EXCHANGE_ID: what the client names itself by (`nfs_client_id4.id`, `co_ownerid`).
     pub client_owner: Option<&'a [u8]>,
+    /// SETCLIENTID, CREATE_SESSION, BACKCHANNEL_CTL: the program that the server is to call back.
+    pub callback_program: Option<u32>,
     /// EXCHANGE_ID: what the client says it is.
     pub client_software: Option<Implementation<'a>>,
     /// EXCHANGE_ID: what the server says it is.
@@ -162,6 +164,7 @@ impl<'a> Facts<'a> {
             pnfs: None,
             offload: None,
             client_owner: None,
+            callback_program: None,
             client_software: None,
             server_software: None,
         };

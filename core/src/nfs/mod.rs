@@ -77,6 +77,12 @@ pub struct Protocol {
     pub shape: Shape,
 }
 
+/// What servers call at their clients (RFC 7530 section 16.33, RFC 8881 section 20), whatever number these
+/// gave it.
+pub fn callback_protocol() -> Protocol {
+    Protocol { name: "4 callback", statuses: Statuses::Nfs4, shape: Shape::Compound(NFS4_CALLBACK) }
+}
+
 /// The protocol of a program and version.
 pub fn protocol(number: u32, version: u32) -> Protocol {
     let procedures = |name, statuses, table| Protocol { name, statuses, shape: Shape::Procedures(table) };
@@ -97,9 +103,7 @@ pub fn protocol(number: u32, version: u32) -> Protocol {
         (program::NSM, 1) => procedures("nsm1", Statuses::Nsm, NSM1),
         (program::RQUOTA, 1) => procedures("rquota", Statuses::Quota, RQUOTA1),
         (program::RQUOTA, 2) => procedures("rquota", Statuses::Quota, RQUOTA2),
-        (number, _) if program::is_callback(number) => {
-            Protocol { name: "4 callback", statuses: Statuses::Nfs4, shape: Shape::Compound(NFS4_CALLBACK) }
-        }
+        (number, _) if program::is_callback(number) => callback_protocol(),
         _ => Protocol { name: "other", statuses: Statuses::Nameless, shape: Shape::Unknown },
     }
 }

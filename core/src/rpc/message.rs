@@ -73,16 +73,23 @@ pub enum Recognised {
 /// It must never take data for a message, and may need a caller's confirmation for a reply, which
 /// says nothing of its program.
 pub fn recognise(message: &[u8]) -> Option<Recognised> {
+    recognise_named(message, |_| false)
+}
+
+/// Recognises a message, also a call of a program that the called host named for its callbacks.
+pub fn recognise_named(message: &[u8], named: impl Fn(u32) -> bool) -> Option<Recognised> {
     let mut c = Cursor::new(message, Layer::Rpc);
     let xid = c.u32().ok()?;
     match c.u32().ok()? {
         0 => {
             let version_of_rpc = c.u32().ok()?;
             let (program, version, procedure) = (c.u32().ok()?, c.u32().ok()?, c.u32().ok()?);
-            let known = version_of_rpc == RPC_VERSION && program::plausible(program, version, procedure);
+            let plausible = program::plausible(program, version, procedure);
+            let called_back = !plausible && program::plausible_callback(version, procedure) && named(program);
+            let known = version_of_rpc == RPC_VERSION && (plausible || called_back);
             let flavor = c.u32().ok().is_none_or(|flavor| Flavor(flavor).name().is_some());
             let length = c.u32().ok().is_none_or(|length| length as usize <= AUTH_BODY_LIMIT);
-            let for_client = program::is_for_client(program, procedure);
+            let for_client = called_back || program::is_for_client(program, procedure);
             (known && flavor && length).then_some(Recognised::Call { xid, for_client })
         }
         1 => {

@@ -65,6 +65,11 @@ pub fn is_for_client(number: u32, procedure: u32) -> bool {
 pub fn plausible(number: u32, version: u32, procedure: u32) -> bool {
     match find(number) {
         Some(program) => (1..=program.last_version).contains(&version) && procedure <= program.last_procedure,
-        None => is_callback(number) && (1..=4).contains(&version) && procedure <= 1,
+        None => is_callback(number) && plausible_callback(version, procedure),
     }
+}
+
+/// Whether a call header may name this version and procedure of a callback program: NULL and CB_COMPOUND.
+pub fn plausible_callback(version: u32, procedure: u32) -> bool {
+    (1..=4).contains(&version) && procedure <= 1
 }

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::packet::Payload;
-use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
+use crate::rpc::message::{CALL_HEADER, Recognised, recognise, recognise_named};
 
 /// A fragment longer than this is not believed: no server accepts one.
 pub(super) const FRAGMENT_LIMIT: usize = 1 << 26;
@@ -43,11 +43,20 @@ pub trait Peer {
     fn may_call(&self, _xid: u32, _for_client: bool) -> bool {
         true
     }
+    /// Whether the other side named this program for its callbacks.
+    fn calls_back(&self, _program: u32) -> bool {
+        false
+    }
     /// The part that nobody will read of a message of `length` bytes that begins with these: data of a
     /// file. It begins before their end or there, and leaves [`SEEN`] bytes before it, if there are so many.
     fn unread(&self, _begun: &[u8], _length: usize) -> Option<Range<usize>> {
         None
     }
+}
+
+/// Recognises a message from this side.
+fn recognise_from(message: &[u8], peer: &dyn Peer) -> Option<Recognised> {
+    recognise_named(message, |program| peer.calls_back(program))
 }
 
 /// A record mark (RFC 5531 section 11).
@@ -133,7 +142,7 @@ fn begins_record(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -
     }
     // A segment that is one message, no byte more: nothing but RPC has marks.
     let alone = origin.segment && mark.last && 4 + mark.length == length;
-    match recognise(header.get(..mark.length).unwrap_or(header))? {
+    match recognise_from(header.get(..mark.length).unwrap_or(header), peer)? {
         Recognised::Reply { xid } if peer.waits_for(xid) => return Some(false),
         Recognised::Reply { .. } if !(alone || origin.segment && origin.trusted) => return None,
         Recognised::Call { .. } if mark.last && mark.length < CALL_HEADER => return None,
@@ -177,7 +186,7 @@ fn begins_in_pieces(bytes: &[u8], origin: Origin, peer: &dyn Peer) -> bool {
         }
         rest = behind;
     }
-    match recognise(&header) {
+    match recognise_from(&header, peer) {
         Some(Recognised::Call { xid, for_client }) => peer.may_call(xid, for_client),
         Some(Recognised::Reply { xid }) => origin.trusted || peer.waits_for(xid),
         None => false,
@@ -267,7 +276,7 @@ pub(super) fn restarts(bytes: &[u8], buffered: &[u8], tentative: bool, frame: u6
     if !mark.believable(true) {
         return false;
     }
-    match recognise(header.get(..mark.length).unwrap_or(header)) {
+    match recognise_from(header.get(..mark.length).unwrap_or(header), peer) {
         Some(Recognised::Reply { xid }) => peer.waits_for(xid),
         Some(Recognised::Call { xid, for_client }) if !peer.may_call(xid, for_client) => false,
         Some(Recognised::Call { .. }) => match recognise(buffered) {

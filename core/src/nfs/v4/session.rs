@@ -10,8 +10,8 @@ use crate::nfs::facts::{Facts, Implementation, Pnfs};
 use crate::nfs::types::{DelegationType, TEXT_LIMIT};
 
 /// `BACKCHANNEL_CTL4args`, RFC 8881 section 18.33.
-pub fn backchannel_ctl_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
-    c.u32()?; // bca_cb_program
+pub fn backchannel_ctl_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.rare_mut().callback_program = Some(c.u32()?); // bca_cb_program
     callback_security(c)
 }
 
@@ -101,7 +101,7 @@ pub fn create_session_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Re
     c.u32()?; // csa_flags
     f.rare_mut().session_slots = Some(channel(c)?); // csa_fore_chan_attrs
     channel(c)?; // csa_back_chan_attrs
-    c.u32()?; // csa_cb_program
+    f.rare_mut().callback_program = Some(c.u32()?); // csa_cb_program
     callback_security(c)
 }
 

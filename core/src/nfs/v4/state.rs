@@ -205,7 +205,7 @@ pub fn release_lockowner_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) ->
 pub fn setclientid_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     c.u64_as(Kind::ClientVerifier)?; // client verifier: tells incarnations of the client apart
     f.rare_mut().client_owner = Some(c.opaque_as(Kind::Token, OPAQUE_LIMIT)?); // client id string
-    c.u32()?; // cb_program
+    f.rare_mut().callback_program = Some(c.u32()?); // cb_program
     netaddr(c)?; // cb_location
     c.u32()?; // callback_ident
     Ok(())

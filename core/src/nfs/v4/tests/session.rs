@@ -162,12 +162,13 @@ const SEQUENCE: Rows = &[("sessionid", Fixed(SESSION)), ("sequenceid", Word(17))
 fn sessions() -> Vec<Sample> {
     const BOUND: Rows = &[("sessid", Fixed(SESSION)), ("dir", Word(3)), ("use_conn_in_rdma_mode", Word(0))];
     let session = || Facts { session: Some(*SESSION), ..Facts::default() };
+    let called_back = || Rare { callback_program: Some(0x4000_0000), ..Rare::default() };
     let sequence = || Facts { slot_sequence: Some(17), slot: Some(2), ..session() };
     vec![
         arguments(
             "BACKCHANNEL_CTL",
             [&[("cb_program", Word(0x4000_0000))], CALLBACK_SECURITY].concat().leak(),
-            NO_FACTS(),
+            Facts { rare: Some(called_back().into()), ..Facts::default() },
         ),
         arguments("BIND_CONN_TO_SESSION", BOUND, session()),
         results("BIND_CONN_TO_SESSION", BOUND, session()),
@@ -184,7 +185,7 @@ fn sessions() -> Vec<Sample> {
             .leak(),
             Facts {
                 client_id: Some(0xc11e),
-                rare: Some(Rare { session_slots: Some(64), ..Rare::default() }.into()),
+                rare: Some(Rare { session_slots: Some(64), ..called_back() }.into()),
                 ..Facts::default()
             },
         ),

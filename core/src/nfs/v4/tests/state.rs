@@ -315,7 +315,14 @@ fn clients() -> Vec<Sample> {
                 ("callback_ident", Word(1)),
             ],
             Facts {
-                rare: Some(Rare { client_owner: Some(b"Linux NFSv4.0 host"), ..Rare::default() }.into()),
+                rare: Some(
+                    Rare {
+                        client_owner: Some(b"Linux NFSv4.0 host"),
+                        callback_program: Some(0x4000_0000),
+                        ..Rare::default()
+                    }
+                    .into(),
+                ),
                 ..Facts::default()
             },
         ),

@@ -10,14 +10,21 @@ from tests.unit.rows import Row, call, operation, trace_of
 NAME = "Linux NFSv4.2 node"
 
 
-def logins(*clients: str, names: tuple[str, ...] = (NAME,), **columns: object) -> list[SharedName]:
+def logins(
+    *clients: str,
+    names: tuple[str, ...] = (NAME,),
+    verifiers: tuple[int | None, ...] = (None,),
+    **columns: object,
+) -> list[SharedName]:
     """What is found where these log in one after the other."""
     calls: list[Row] = []
     operations: list[Row] = []
     for number, client in enumerate(clients, 1):
         calls.append(call(number, "EXCHANGE_ID", 1.0, client=client, protocol="4.2", **columns))
-        name = names[(number - 1) % len(names)]
-        operations.append(operation(number, "EXCHANGE_ID", client_owner=name))
+        name, verifier = (told[(number - 1) % len(told)] for told in (names, verifiers))
+        operations.append(
+            operation(number, "EXCHANGE_ID", client_owner=name, client_verifier=verifier)
+        )
     with trace_of(calls=calls, operations=operations) as trace:
         return list(shared_names(trace))
 
@@ -41,6 +48,20 @@ def test_who_logs_in_by_turns_under_one_name_is_told() -> None:
 )
 def test_one_client_may_have_several_addresses(clients: list[str]) -> None:
     assert logins(*clients) == []
+
+
+def test_one_client_with_one_verifier_ends_nothing() -> None:
+    by_turns = ["10.0.0.2", "10.0.0.3"] * 4
+    assert logins(*by_turns, verifiers=(7,)) == []
+    # It began anew, and logged in over both of its addresses again.
+    assert logins(*by_turns[:5], verifiers=(7, 7, 8, 8, 8)) == []
+
+
+def test_cloned_machines_have_verifiers_of_their_own() -> None:
+    (found,) = logins(*["10.0.0.2", "10.0.0.3"] * 4, verifiers=(7, 8))
+    assert found.turns == 7
+    # A verifier that the capture cut may be another.
+    assert logins(*["10.0.0.2", "10.0.0.3"] * 4, verifiers=(7, None))
 
 
 def test_names_of_their_own_are_none() -> None:

@@ -31,6 +31,7 @@ RENAMED = {
         **dict.fromkeys(("mtime", "before_mtime"), "time"),
         **dict.fromkeys(("client_owner", "client_software", "server_software"), "software"),
         "lock_owner": "lock owner",
+        "client_verifier": "verifier",
     },
     "files": {
         "server": "host",
@@ -51,7 +52,7 @@ A modification time becomes another where a server may keep the verifier of an e
 it; then it is no time.
 """
 
-AS_LONG_AS_IT_COMES = ("identity", "time")
+AS_LONG_AS_IT_COMES = ("identity", "time", "verifier")
 """What need not have the length that it had."""
 
 

@@ -133,6 +133,9 @@ pub struct Rare<'a> {
     pub offload: Option<StateId>,
     /// SETCLIENTID, EXCHANGE_ID: what the client names itself by (`nfs_client_id4.id`, `co_ownerid`).
     pub client_owner: Option<&'a [u8]>,
+    /// SETCLIENTID, EXCHANGE_ID: which incarnation of the client it is (`nfs_client_id4.verifier`,
+    /// `co_verifier`).
+    pub client_verifier: Option<u64>,
     /// SETCLIENTID, CREATE_SESSION, BACKCHANNEL_CTL: the program that the server is to call back.
     pub callback_program: Option<u32>,
     /// EXCHANGE_ID: what the client says it is.
@@ -164,6 +167,7 @@ impl<'a> Facts<'a> {
             pnfs: None,
             offload: None,
             client_owner: None,
+            client_verifier: None,
             callback_program: None,
             client_software: None,
             server_software: None,

@@ -360,7 +360,7 @@ fn assert_rare_prefix(cut: &Rare<'_>, full: &Rare<'_>, what: &str) {
     }
     absent_or_same! {
         other_directory new_name target_change target_attributes target_before session_slots lock_type lock_owner
-        plus offload client_owner callback_program client_software server_software
+        plus offload client_owner client_verifier callback_program client_software server_software
     }
     assert_pnfs_prefix(cut.pnfs.as_ref(), full.pnfs.as_ref(), what);
     assert_sparse_prefix(cut.sparse, full.sparse, what);

@@ -128,6 +128,7 @@ impl OperationsBatch {
 
     fn put_software(&mut self, at: Row, rare: &Rare<'_>) {
         self.client_owner.put(at, rare.client_owner.map(beginning));
+        self.client_verifier.put(at, rare.client_verifier);
         for (told, column) in [
             (rare.client_software, &mut self.client_software),
             (rare.server_software, &mut self.server_software),

@@ -388,6 +388,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         text             Text true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute; NLM, NSM: the host; portmapper: the services asked for or told."
         flavors          Text true  ""      "MNT of version 3: the security flavors with which the handle may be used, between spaces: AUTH_SYS KRB5 KRB5I …"
         client_owner     Text true  ""      "SETCLIENTID, EXCHANGE_ID: what the client names itself by (nfs_client_id4.id, co_ownerid), its first 256 bytes."
+        client_verifier  U64  true  ""      "SETCLIENTID, EXCHANGE_ID: which incarnation of the client it is (nfs_client_id4.verifier, co_verifier): another after it began anew."
         client_software  Text true  ""      "EXCHANGE_ID: what the client says it is: nii_name, and nii_domain in parentheses where the name does not hold it; its first 256 bytes."
         server_software  Text true  ""      "EXCHANGE_ID: what the server says it is, likewise."
 }

@@ -3,7 +3,10 @@
 Takes the logins of NFSv4 clients (SETCLIENTID, EXCHANGE_ID); gives the names by which several
 addresses logged in by turns. A server knows a client by the name that it gives itself alone (RFC
 8881 section 2.4, RFC 7530 section 9.1.1). One client may have several addresses, or another one
-than before: then it changes from one to the next, and perhaps back, but not again and again.
+than before: then it changes from one to the next, and perhaps back, but not again and again. And
+nothing is ended where it bears the verifier of the login before: that is the same incarnation of
+one client, which logs in over all of its addresses (RFC 8881 sections 2.10.5 and 18.35.4), or has
+another one for its callbacks (RFC 7530 section 16.33).
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
         calls="call client server callback call_frame call_time",
-        operations="call op client_owner",
+        operations="call op client_owner client_verifier",
     ),
 )
 """The columns that the query here reads."""
@@ -35,7 +38,7 @@ NEEDS = population.Operations(TELLING)
 """Without one of them nobody logs in."""
 
 TURNS = 3
-"""Logins from another address than the one before: there, back, and there again."""
+"""Logins as another client, from another address than the one before: there, back, there again."""
 
 
 class SharedName(Record):
@@ -50,7 +53,7 @@ class SharedName(Record):
     logins: int
     """Logins by that name."""
     turns: int
-    """Those that came from another address than the one before."""
+    """Those that came from another address than the one before, and with another verifier."""
     frames: tuple[int, ...]
     """Frames of the first of these."""
 
@@ -70,7 +73,8 @@ def shared_names(trace: Trace) -> tuple[SharedName, ...]:
 
 _SHARED = f"""
     with logins as (
-        select server, client_owner as name, client, call, call_time, call_frame
+        select server, client_owner as name, client_verifier as verifier, client, call, call_time,
+               call_frame
         from operations join calls using (call)
         where {among("operations.op", TELLING)} and client_owner is not null and not callback
               and client <> $others
@@ -79,10 +83,14 @@ _SHARED = f"""
         select server, name from logins group by server, name having count(distinct client) > 1
     ),
     ordered as (
-        select *, coalesce(lag(client) over (
-                   partition by server, name order by call_time, call
-               ) <> client, false) as turned
+        select *, coalesce(
+                   lag(client) over before <> client
+                   -- What does not tell the verifier may be another.
+                   and coalesce(lag(verifier) over before <> verifier, true),
+                   false
+               ) as turned
         from logins semi join several using (server, name)
+        window before as (partition by server, name order by call_time, call)
     )
     select server, name, list_sort(list(distinct client)) as clients,
            count(*) as logins, count(*) filter (turned) as turns,

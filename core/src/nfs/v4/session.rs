@@ -25,7 +25,7 @@ pub fn bind_conn_to_session<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result
 
 /// `EXCHANGE_ID4args`, RFC 8881 section 18.35.
 pub fn exchange_id_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    c.u64_as(Kind::ClientVerifier)?; // co_verifier
+    f.rare_mut().client_verifier = Some(c.u64_as(Kind::ClientVerifier)?); // co_verifier
     f.rare_mut().client_owner = Some(c.opaque_as(Kind::Token, OPAQUE_LIMIT)?); // co_ownerid
     c.u32()?; // eia_flags
     state_protect(c, |c| {

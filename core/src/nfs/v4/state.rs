@@ -203,7 +203,7 @@ pub fn release_lockowner_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) ->
 
 /// `SETCLIENTID4args`, RFC 7530 section 16.33.
 pub fn setclientid_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    c.u64_as(Kind::ClientVerifier)?; // client verifier: tells incarnations of the client apart
+    f.rare_mut().client_verifier = Some(c.u64_as(Kind::ClientVerifier)?); // client verifier
     f.rare_mut().client_owner = Some(c.opaque_as(Kind::Token, OPAQUE_LIMIT)?); // client id string
     f.rare_mut().callback_program = Some(c.u32()?); // cb_program
     netaddr(c)?; // cb_location

@@ -56,6 +56,7 @@ fn clients() -> Vec<Sample> {
         let rows = [&[OWNER], protection, &[IMPLEMENTATION]].concat().concat();
         let rare = Rare {
             client_owner: Some(b"Linux NFSv4.2 host"),
+            client_verifier: Some(1),
             client_software: Some(Implementation { domain: b"kernel.org", name: b"Linux 6.1.0" }),
             ..Rare::default()
         };

@@ -318,6 +318,7 @@ fn clients() -> Vec<Sample> {
                 rare: Some(
                     Rare {
                         client_owner: Some(b"Linux NFSv4.0 host"),
+                        client_verifier: Some(1),
                         callback_program: Some(0x4000_0000),
                         ..Rare::default()
                     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.mounts import sessions
-from pcapnfs.analyses.wire.caps import caps
+from pcapnfs.analyses.wire.caps import Slots, caps
 from tests.unit.rows import Row, call, operation, trace_of
 
 
@@ -104,6 +104,47 @@ def test_slots_are_limited_by_what_the_server_wants(
     with trace_of(calls=calls, operations=operations, connections=[connection(1)]) as trace:
         (found,) = caps(trace).slots
     assert found.limit == limit
+
+
+def changing(slots: tuple[int, ...], wanted: tuple[int, ...]) -> list[Slots]:
+    """READs of 10 ms in these slots, one set after the other, whose replies tell what is wanted."""
+    session = {"session": b"s", "version": 4, "protocol": "4.1", "connection": 1}
+    calls = [call(1, "CREATE_SESSION", 1, **session)]
+    operations = [operation(1, "CREATE_SESSION", session_slots=64)]
+    for step, most in enumerate(wanted):
+        for place, slot in enumerate(slots):
+            number = 10 + step * len(slots) + place
+            calls.append({**call(2 + step, "READ", 10, slot=slot, **session), "call": number})
+            operations.append(operation(number, "SEQUENCE", target_highest_slot=most))
+    with trace_of(calls=calls, operations=operations, connections=[connection(1)]) as trace:
+        return list(caps(trace).slots)
+
+
+def test_slots_that_the_server_takes_back_limit_from_then_on() -> None:
+    (found,) = changing((0, 1, 2, 3), (63, 63, 3, 3, 3, 3, 3))
+    assert (found.limit, found.lowered_from) == (4, 64)
+    # Up to the reply that tells it first, the third of seven times 10 ms, there were 64.
+    assert found.full_s == pytest.approx(0.040)
+    assert found.busy_s == pytest.approx(0.071)
+
+
+def test_slots_that_the_server_grants_later_limit_until_then() -> None:
+    # What it granted before the first reply tells, after 10 ms, is what CREATE_SESSION says.
+    (found,) = changing((0, 1, 2, 3), (3, 3, 3, 63, 63, 63))
+    assert found.limit == 4
+    assert found.full_s == pytest.approx(0.030)
+
+
+def test_a_client_that_goes_on_as_before_is_not_limited() -> None:
+    (found,) = changing((0, 1, 2, 3, 4, 5), (63, 63, 3, 3, 3))
+    assert (found.limit, found.full_s, found.lowered_from) == (64, 0, None)
+
+
+def test_who_did_one_thing_after_the_other_does_not_wait_for_a_slot() -> None:
+    (found,) = changing((0,), (63, 63, 0, 0, 0))
+    assert (found.limit, found.full_s) == (64, 0)
+    (found,) = changing((0, 1), (63, 63, 1, 1, 1))
+    assert (found.limit, found.lowered_from) == (2, 64)
 
 
 def test_a_session_without_a_known_limit_is_left_out() -> None:

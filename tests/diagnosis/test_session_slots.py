@@ -36,6 +36,12 @@ def test_the_user_may_think_otherwise() -> None:
     assert seen_by(RULE, limited(SLOTS), "session_slots.share=0.2") == []
 
 
+def test_slots_that_were_taken_back_are_asked_for_at_the_server() -> None:
+    (seen,) = seen_by(RULE, limited(replace(SLOTS, limit=4, lowered_from=64)))
+    assert seen.seen.startswith("The server wants no more than 4 slots used, of 64 that it granted")
+    assert [each.action[:32] for each in seen.advice] == ["Find out why the server takes sl"]
+
+
 def test_who_asks_for_more_than_is_granted_is_not_told_to_ask() -> None:
     (seen,) = seen_by(RULE, limited(SLOTS))
     assert "raise max_session_slots" in seen.advice[1].action

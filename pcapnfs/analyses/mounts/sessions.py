@@ -45,10 +45,10 @@ class Session(Record):
     slots_used: int
     """Slots up to the highest that a call was sent in."""
     slots_wanted_least: int | None
-    """Fewest slots that the server wanted used, as SEQUENCE says (target_highest_slotid); None
-    when no reply tells."""
+    """Fewest slots that the server wanted used, as SEQUENCE (target_highest_slotid) and
+    CB_RECALL_SLOT say; None when nothing tells."""
     slots_wanted_most: int | None
-    """Most slots that it wanted used; None when no reply tells."""
+    """Most slots that it wanted used; None when nothing tells."""
 
     @property
     def slots_limit(self) -> int | None:
@@ -116,13 +116,14 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
             from operations where op = 'CREATE_SESSION' and session_slots is not null
             union all
             select call, null, target_highest_slot
-            from operations where target_highest_slot is not null
+            from operations
+            where target_highest_slot is not null and op in ('SEQUENCE', 'CB_RECALL_SLOT')
         ),
         limits as (
             select session, max(session_slots) as offered, min(wanted) as least,
                    max(wanted) as most
             from told join calls using (call)
-            where session is not null and not callback
+            where session is not null
             group by session
         )
         select hex(session), list_sort(list(distinct client)), list_sort(list(distinct server)),

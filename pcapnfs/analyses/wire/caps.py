@@ -16,7 +16,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.levels import LATEST_NS, NONE_OPEN, Levels, levels, most_at_once
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.mounts import sessions as _sessions
-from pcapnfs.analyses.mounts.sessions import sessions
+from pcapnfs.analyses.mounts.sessions import Session, sessions
 from pcapnfs.analyses.wire import turns as _turns
 from pcapnfs.analyses.wire.turns import Turns, turns
 from pcapnfs.programs import NFS
@@ -26,6 +26,8 @@ from pcapnfs.units import NANOSECONDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -33,7 +35,8 @@ READS = columns.together(
     traffic.READS,
     _turns.READS,
     columns.of(
-        calls="call mount callback program session call_first_time reply_time",
+        calls="call mount callback program session slot call_first_time reply_time",
+        operations="call op target_highest_slot",
         connections="connection transport",
     ),
 )
@@ -44,6 +47,10 @@ PAIRS = 1000
 
 SESSIONS = 20
 """Sessions that are looked at, busiest first."""
+
+DISREGARDED = 0.05
+"""Share of the calls in slots beyond what the server wants used at that time, from which on the
+client is taken for one that goes on as before."""
 
 FLAT = 0.5
 """Share of the time with calls under way for which it must be as many as ever, two or more, before
@@ -90,11 +97,14 @@ class Slots(Record):
     calls: int
     """Calls in it, answered."""
     limit: int
-    """Slots that the client might use (`Session.slots_limit`)."""
+    """Slots that the client might use (`Session.slots_limit`); where the server changed that, those
+    of which it was full for longest."""
     busy_s: float
     """Time in which at least one call was under way, seconds."""
     full_s: float
-    """Time in which as many were as there are slots, seconds."""
+    """Time in which as many were as there were slots at that time, seconds."""
+    lowered_from: int | None = None
+    """The most slots that it might use before; None where there never were more."""
 
 
 class Caps(Record):
@@ -200,14 +210,98 @@ def _slots(trace: Trace) -> list[Slots]:
         {place: place for place in range(len(blobs))},
     )
     calls = _sessions.answered(trace)
-    return [
-        Slots(
-            client=session.clients[0],
-            server=session.servers[0],
-            calls=calls[digits],
-            limit=limit,
-            busy_s=open_for.get(place, NONE_OPEN).busy_ns / NANOSECONDS,
-            full_s=open_for.get(place, NONE_OPEN).at_least_ns(limit) / NANOSECONDS,
+    found = []
+    for place, (digits, (session, limit)) in enumerate(limits.items()):
+        level = open_for.get(place, NONE_OPEN)
+        full = Full(limit, level.at_least_ns(limit), None)
+        if session.slots_wanted_least != session.slots_wanted_most:
+            full = _by_time(trace, session, full)
+        found.append(
+            Slots(
+                client=session.clients[0],
+                server=session.servers[0],
+                calls=calls[digits],
+                limit=full.limit,
+                busy_s=level.busy_ns / NANOSECONDS,
+                full_s=full.time_ns / NANOSECONDS,
+                lowered_from=full.lowered_from,
+            )
         )
-        for place, (digits, (session, limit)) in enumerate(limits.items())
-    ]
+    return found
+
+
+class Full(Record):
+    """For how long all slots of a session were taken."""
+
+    limit: int
+    """Slots."""
+    time_ns: int
+    """Time in which they were, nanoseconds."""
+    lowered_from: int | None
+    """The most slots before; None where there never were more."""
+
+
+def _by_time(trace: Trace, session: Session, full: Full) -> Full:
+    """The same where the server wants now more slots used, now fewer: by what it wanted last.
+
+    Args:
+        trace: The trace.
+        session: The session.
+        full: What one limit for all of the time would say.
+    """
+    told = trace.arrays(_TOLD, {"session": session.session})
+    calls = trace.arrays(_IN_SLOTS, {"session": session.session})
+    since, begin, end = told["since"], calls["begin"], calls["end"]
+    wanted = told["wanted"].astype(np.int64)
+    if session.slots_offered and session.slots_used <= session.slots_offered:
+        # It keeps to what it was granted.
+        wanted = np.minimum(wanted, session.slots_offered)
+    wanted = np.concatenate([[full.limit], wanted])
+
+    def in_force(times: NDArray[np.int64]) -> NDArray[np.int64]:
+        return wanted[np.searchsorted(since, times, side="right")]
+
+    at_begin = in_force(begin)
+    beyond = calls["slot"].astype(np.int64) >= at_begin
+    for limit in np.unique(wanted):
+        sent = at_begin == limit
+        if not sent.any() or beyond[sent].mean() > DISREGARDED:
+            # Nothing shows that the client keeps to it.
+            wanted = np.where(wanted == limit, full.limit, wanted)
+    times = np.unique(np.concatenate([begin, end, since]))
+    under_way = np.searchsorted(np.sort(begin), times, side="right") - np.searchsorted(
+        np.sort(end), times, side="right"
+    )
+    limits = in_force(times)[:-1]
+    lasting = np.where(under_way[:-1] >= limits, np.diff(times), 0)
+    if not lasting.any():
+        return replace(full, time_ns=0)
+    each, place = np.unique(limits, return_inverse=True)
+    limit = int(each[np.bincount(place, weights=lasting).argmax()])
+    first = int(np.argmax(limits == limit))
+    before = int(limits[:first].max(initial=0))
+    if limit == 1 and under_way[:first].max(initial=0) <= 1:
+        # It did one thing after the other before, too.
+        return replace(full, time_ns=0)
+    return Full(limit, int(lasting.sum()), before if before > limit else None)
+
+
+_TOLD = """
+    with told as (
+        select call, target_highest_slot + 1 as wanted,
+               case when callback then call_first_time else reply_time end as since
+        from operations join calls using (call)
+        where calls.session = unhex($session) and target_highest_slot is not null
+              and (case when callback then operations.op = 'CB_RECALL_SLOT'
+                        else operations.op = 'SEQUENCE' end)
+    )
+    select since, wanted from told
+    qualify lag(wanted) over (order by since, call) is distinct from wanted
+    order by since, call
+"""
+"""What the server wants used, from when on."""
+
+_IN_SLOTS = f"""
+    select call_first_time as begin, greatest(reply_time, call_first_time) as end, slot
+    from calls where {_ANSWERED} and session = unhex($session) and slot is not null
+"""

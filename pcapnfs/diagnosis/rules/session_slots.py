@@ -10,6 +10,7 @@ from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.wire.caps import Slots
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -27,6 +28,21 @@ it is that for which calls held them."""
 
 LINUX_ASKS = 64
 """Slots that a Linux client asks for by default (max_session_slots of the module nfs)."""
+
+MORE = Advice(
+    "Let the server grant more: on Linux it goes by memory and by threads; on an appliance look "
+    "for the slots or in-flight requests of a session."
+)
+"""What to do about few slots."""
+
+TAKEN_BACK = (
+    Advice(
+        "Find out why the server takes slots back while the client uses them: it is short of "
+        "memory, has many clients or sessions, or somebody set a limit. A new mount may get new "
+        "slots, which it takes back likewise."
+    ),
+)
+"""What to do about slots that there were."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -49,9 +65,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity="note" if held else "warning",
             title="NFSv4.1 slots limit the calls at once",
-            seen=f"The server grants {units.counted(session.limit, 'slot')}, and for "
-            f"{units.share(share)} of the {units.duration(session.busy_s)} with calls under way "
-            "all of them were taken.",
+            seen=_granted(session) + f", and for {units.share(share)} of the "
+            f"{units.duration(session.busy_s)} with calls under way all of them were taken.",
             why=(
                 "They waited for a full TCP window (see the finding on it), and more of them would "
                 "wait longer. "
@@ -61,17 +76,21 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             + "Each call in a session needs a slot (RFC 8881 section 2.10.6). Further calls wait "
             "in the client, where no capture sees them: the server seems fast, the application "
             "waits.",
-            advice=(
-                Advice(
-                    "Let the server grant more: on Linux it goes by memory and by threads; on an "
-                    "appliance look for the slots or in-flight requests of a session."
-                ),
-                _asking(session.limit),
-            ),
+            advice=TAKEN_BACK if session.lowered_from else (MORE, _asking(session.limit)),
             confidence="certain",
             data=units.counted(session.calls, "call"),
             about=(session.client, session.server),
         )
+
+
+def _granted(session: Slots) -> str:
+    slots = units.counted(session.limit, "slot")
+    if session.lowered_from is None:
+        return f"The server grants {slots}"
+    return (
+        f"The server wants no more than {slots} used, of {units.count(session.lowered_from)} that "
+        "it granted before (CB_RECALL_SLOT, target_highest_slotid of SEQUENCE)"
+    )
 
 
 def _asking(granted: int) -> Advice:

@@ -1,8 +1,9 @@
 """What the server was not ready for: how long clients waited until it was.
 
 Takes a trace; gives for each client, server and status the calls that were put off (JUKEBOX, DELAY
-…, not those of a grace period) and the waits that they make up. A wait lasts from the first call
-that was put off to the reply to the same call that was not: same client, operations and objects.
+…, MOVED, not those of a grace period) and the waits that they make up. A wait lasts from the first
+call that was put off to the reply to the same call that was not: same client, operations and
+objects.
 Where the capture cut off the object of a call, or that of a recall, they may be of one file.
 """
 

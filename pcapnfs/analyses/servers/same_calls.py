@@ -37,12 +37,17 @@ TABLE = "same_calls"
 is not known, so that equal ones are found equal; and `kind`, a number for all that ask for the
 same."""
 
+MOVED = ("NFS4ERR_LEASE_MOVED", "NFS4ERR_MOVED")
+"""Answers that send the client to another server (RFC 8881 section 11.11): until it is there, it
+waits as for one that is not ready, and asks here again."""
+
 NOT_READY = (
     "NFS3ERR_JUKEBOX",
     "NFS4ERR_CLIENTID_BUSY",
     "NFS4ERR_DELAY",
     "NFS4ERR_GRACE",
     "NFS4ERR_LAYOUTTRYLATER",
+    *MOVED,
     "NFS4ERR_RECALLCONFLICT",
     "LCK_DENIED_GRACE_PERIOD",
     "NLM4_DENIED_GRACE_PERIOD",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.mounts.preliminaries import LOGIN
+from pcapnfs.analyses.servers.same_calls import MOVED
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules.server_restart import one_name
 from pcapnfs.diagnosis.severity import by_cost
@@ -28,6 +29,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     clashing = {server.server for server in material.restarts if one_name(server)}
     restarted = {server.server for server in material.restarts if server.changes > 0}
     for pair in material.refusals:
+        if pair.status in MOVED:
+            continue  # file_system_moved tells of it.
         clash = pair.server in clashing
         grace = pair.server in restarted and "JUKEBOX" in pair.status
         if pair.waits - pair.recalled < values[LEAST.name]:

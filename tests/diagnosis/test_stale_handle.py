@@ -46,6 +46,39 @@ def test_expired_handles_and_files_never_used_well() -> None:
     assert seen.seen == "The server answered 1 call on 1 file with FHEXPIRED. c: 1 time (LOOKUP)."
 
 
+def test_a_volatile_handle_that_expired_is_no_file_that_is_gone() -> None:
+    expired = replace(GONE, files=1, expired=4, shown=(FOREIGN,))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(expired,)))
+    assert (seen.title, seen.severity, seen.confidence) == (
+        "The server let handles expire",
+        "warning",
+        "certain",
+    )
+    assert seen.seen.endswith("last used well 500 ms before in frame 12.")
+    cut = replace(expired, files=0, shown=(), told=False)
+    assert seen_by(RULE, nothing(stale_handles=(cut,)))[0].title == seen.title
+    # One of several files that was removed says nothing of the others.
+    mixed = replace(expired, shown=(KNOWN, FOREIGN))
+    assert seen_by(RULE, nothing(stale_handles=(mixed,)))[0].title == seen.title
+    for not_only in replace(expired, expired=3), replace(expired, shown=(KNOWN,)):
+        (seen,) = seen_by(RULE, nothing(stale_handles=(not_only,)))
+        assert seen.title == "The client used handles of files that no longer exist"
+
+
+def test_a_file_that_has_another_handle_is_not_gone() -> None:
+    other = replace(FOREIGN, other_frame=31)
+    found = replace(GONE, calls=1, files=1, shown=(other,))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(found,)))
+    assert (seen.title, seen.confidence) == ("The server gave files other handles", "likely")
+    assert seen.seen.endswith("; it has another handle (used well in frame 31).")
+    forgotten = replace(found, forgotten=True)
+    (seen,) = seen_by(RULE, nothing(stale_handles=(forgotten,)))
+    assert seen.title == "The server lost its handles at a restart"
+    for file in FOREIGN, KNOWN:
+        (seen,) = seen_by(RULE, nothing(stale_handles=(replace(found, shown=(other, file)),)))
+        assert seen.title == "The client used handles of files that no longer exist"
+
+
 def test_handles_that_work_later_are_not_gone() -> None:
     alive = replace(FOREIGN, calls=3, next_use_frame=30)
     found = replace(GONE, calls=3, files=1, shown=(alive,))

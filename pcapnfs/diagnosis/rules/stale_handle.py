@@ -34,14 +34,15 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             continue
         told = _explanation(pair)
         again = pair.calls > max(pair.files, 1) and told not in {_ALIVE, _CUT, _RACE}
-        sure = told == _ALIVE or (told in {_GONE, _RACE} and pair.told)
+        sure = told in {_ALIVE, _EXPIRED} or (told in {_GONE, _RACE} and pair.told)
+        ended = pair.told and told != _EXPIRED
         yield Observed(
             severity="warning" if again or told == _FORGOTTEN else "note",
             title=told.title,
             seen=f"The server answered {units.counted(pair.calls, 'call')}"
             + (f" on {units.counted(pair.files, 'file')}" if pair.files else "")
             + f" with {_answers(pair)}."
-            + "".join(f" {_file(file, told=pair.told)}" for file in pair.shown),
+            + "".join(f" {_file(file, told=ended)}" for file in pair.shown),
             why=told.why,
             advice=told.advice,
             calls=pair.calls,
@@ -54,19 +55,24 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _explanation(pair: StaleHandles) -> Explanation:
     """By what became of the files that are told."""
+    expired = pair.expired == pair.calls
     if not pair.shown:
-        return _GONE if pair.told else _CUT
+        return _EXPIRED if expired else _GONE if pair.told else _CUT
     if all(file.next_use_frame is not None for file in pair.shown):
         return _ALIVE
     if all(_raced(pair, file) for file in pair.shown):
         return _RACE
+    if expired and any(file.remover is None for file in pair.shown):
+        return _EXPIRED
     if any(file.next_use_frame is not None or file.remover is not None for file in pair.shown):
         return _GONE
     if all(file.renamed_frame is not None for file in pair.shown) and (
         pair.unfound or any(file.other_frame is not None for file in pair.shown)
     ):
         return _RENAMED
-    return _FORGOTTEN if pair.forgotten else _GONE
+    if pair.forgotten:
+        return _FORGOTTEN
+    return _OTHERS if all(file.other_frame is not None for file in pair.shown) else _GONE
 
 
 def _raced(pair: StaleHandles, file: StaleFile) -> bool:
@@ -140,6 +146,47 @@ _RENAMED = Explanation(
     ),
 )
 
+_EXPIRED = Explanation(
+    title="The server let handles expire",
+    why="Its handles are volatile: they hold until the server says otherwise (a restart, memory "
+    "that ran short, a rename, a migration), and the files stay where they are (RFC 7530 and RFC "
+    "8881 section 4.2.3). A client has to look each path up again, which costs calls each time; "
+    "where it cannot, a program that has the file open gets an error, and data not yet written is "
+    "lost.",
+    advice=(
+        Advice(
+            "See whether the server can give handles that persist, or keep more of them for longer "
+            "(servers in user space: a cache or database of handles); if not, show its vendor the "
+            "example frames."
+        ),
+        Advice(
+            "Until then keep programs off it that have files open for long (databases, logs, "
+            "virtual machines)."
+        ),
+    ),
+)
+
+_OTHERS = Explanation(
+    title="The server gave files other handles",
+    why="The files exist: the capture shows each of them under another handle, which works. A "
+    "persistent handle is to stay as long as its file (RFC 1813 section 2.6, RFC 8881 section "
+    "4.2.2); it changes where the server makes handles of what changes (paths, numbers of devices, "
+    "memory), or no longer exports the place through which the first one came. A client looks the "
+    "path up again once; a program that has the file open gets ESTALE, and data not yet written is "
+    "lost.",
+    advice=(
+        Advice(
+            "See what changed on the server between the last good use and the refusal (exportfs, "
+            "a failover, a restart), and give the export an identity that stays (Linux: fsid= in "
+            "/etc/exports)."
+        ),
+        Advice(
+            "If nothing did, show the server's vendor the example frames, and those in which the "
+            "other handles work."
+        ),
+    ),
+)
+
 _FORGOTTEN = Explanation(
     title="The server lost its handles at a restart",
     why="The client came over a new connection, after the server had reset the one before or was "
@@ -206,6 +253,8 @@ def _file(file: StaleFile, *, told: bool) -> str:
         text += f"; it was renamed in frame {file.renamed_frame}"
         if file.other_frame is not None:
             text += f", and has another handle (used well in frame {file.other_frame})"
+    elif file.other_frame is not None:
+        text += f"; it has another handle (used well in frame {file.other_frame})"
     elif file.last_use_frame is not None and told:
         text += "; no call in the capture removed it"
     return text + "."

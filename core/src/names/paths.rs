@@ -110,6 +110,8 @@ impl Paths {
     ///
     /// Above an export are directories that lead to another file system and hold nothing else that
     /// the capture shows: whatever has files of its own is an export, also if more is mounted below.
+    /// What is below an export is in it, be it the way to a snapshot (`.zfs/snapshot`, `.snapshot`) that
+    /// holds nothing else.
     pub fn new(names: &Names) -> Self {
         let files = names.files();
         let mut exports = vec![false; files.len()];
@@ -128,7 +130,13 @@ impl Paths {
                 set(&mut holds_more, parent);
             }
         }
-        let pseudo: Vec<bool> = above.iter().zip(&holds_more).map(|(above, more)| *above && !*more).collect();
+        let may_be = |id: usize| is(&above, id) && !is(&holds_more, id);
+        let leads_there = |id: usize, file: &File| {
+            let root = names.root_of(file.server);
+            let between = tree.ancestors(file).take_while(|ancestor| root != Some(*ancestor));
+            may_be(id) && (root == Some(id as FileId) || between.map(|id| id as usize).all(may_be))
+        };
+        let pseudo: Vec<bool> = files.iter().enumerate().map(|(id, file)| leads_there(id, file)).collect();
         for (id, file) in files.iter().enumerate() {
             let begins = names.mounted_as(id as FileId).is_some()
                 || file.parent.is_some_and(|parent| is(&pseudo, parent as usize));

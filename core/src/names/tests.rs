@@ -339,6 +339,42 @@ fn a_directory_with_files_of_its_own_is_no_pseudo_directory_though_more_is_mount
 }
 
 #[test]
+fn a_way_to_snapshots_within_an_export_is_in_it() {
+    let mut names = Names::default();
+    descend(
+        &mut names,
+        &[(b"a", b"a", 7), (b".snapshot", b"a0", 7), (b"hourly", b"a1", 8), (b"f", b"af", 8)],
+    );
+    descend(
+        &mut names,
+        &[(b"b", b"b", 9), (b".snapshot", b"b0", 9), (b"hourly", b"b1", 10), (b"f", b"bf", 10)],
+    );
+    let of = |names: &Names, handle: &[u8]| path(names, names.find(0, handle));
+    let inner = |export: &str| (format!("{export}/f"), Some(export.into()), Role::Directory);
+    // Nothing tells the exports from what leads to one.
+    assert_eq!(of(&names, b"af"), inner("/a/.snapshot/hourly"));
+    assert_eq!(of(&names, b"bf"), inner("/b/.snapshot/hourly"));
+    descend(&mut names, &[(b"a", b"a", 7), (b"live", b"al", 7)]);
+    descend(&mut names, &[(b"b", b"b", 9), (b"live", b"bl", 9)]);
+    let in_export = |path: &str, export: &str| (path.into(), Some(export.into()), Role::Directory);
+    assert_eq!(of(&names, b"al"), in_export("/a/live", "/a"));
+    assert_eq!(of(&names, b"af"), in_export("/a/.snapshot/hourly/f", "/a"));
+    assert_eq!(of(&names, b"bf"), in_export("/b/.snapshot/hourly/f", "/b"));
+    assert_eq!(of(&names, b"b0"), in_export("/b/.snapshot", "/b"));
+}
+
+#[test]
+fn a_root_with_files_of_its_own_is_an_export_beside_those_below_it() {
+    let mut names = Names::default();
+    descend(&mut names, &[(b"srv", b"srv", 7), (b"x", b"x", 9), (b"f", b"f", 9)]);
+    descend(&mut names, &[(b"plain", b"plain", 0)]);
+    let of = |handle: &[u8]| path(&names, names.find(0, handle));
+    assert_eq!(of(b"plain"), ("/plain".into(), Some("/".into()), Role::Directory));
+    assert_eq!(of(b"srv"), ("/srv".into(), Some("/".into()), Role::Pseudo));
+    assert_eq!(of(b"f"), ("/srv/x/f".into(), Some("/srv/x".into()), Role::Directory));
+}
+
+#[test]
 fn a_root_without_anything_mounted_below_is_exported_itself() {
     let mut names = Names::default();
     descend(&mut names, &[(b"home", b"home", 0)]);

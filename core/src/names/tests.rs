@@ -12,6 +12,7 @@ use crate::nfs::{Done, Told};
 const OK: u32 = 0;
 const NOENT: u32 = 2;
 const ISDIR: u32 = 21;
+const INVAL: u32 = 22;
 
 fn done<'a>(table: &'static [Operation], name: &str, facts: Facts<'a>) -> Done<'a> {
     let operation = table.iter().find(|row| row.name == name).unwrap();
@@ -383,7 +384,7 @@ fn a_root_without_anything_mounted_below_is_exported_itself() {
 }
 
 #[test]
-fn what_only_regular_files_allow_tells_the_type_that_nothing_else_does() {
+fn what_only_objects_of_one_type_allow_tells_the_type_that_nothing_else_does() {
     let roles = |operation: &str, status: u32, told: Option<FileType>| {
         let mut names = Names::default();
         let put = Facts { status: Some(OK), handle: Some(b"file"), ..Facts::default() };
@@ -399,6 +400,11 @@ fn what_only_regular_files_allow_tells_the_type_that_nothing_else_does() {
         assert_eq!(roles(operation, OK, None), Role::File, "{operation}");
         assert_eq!(roles(operation, ISDIR, None), Role::Unknown, "{operation}");
         assert_eq!(roles(operation, OK, Some(FileType::LNK)), Role::Other, "{operation}");
+    }
+    for (operation, role) in [("READDIR", Role::Directory), ("READLINK", Role::Other)] {
+        assert_eq!(roles(operation, OK, None), role, "{operation}");
+        assert_eq!(roles(operation, INVAL, None), Role::Unknown, "{operation}");
+        assert_eq!(roles(operation, OK, Some(FileType::REG)), Role::File, "{operation}");
     }
     // A delegation may be one of a directory (RFC 8881 section 18.39).
     for operation in ["GETATTR", "SETATTR", "DELEGRETURN"] {

@@ -60,9 +60,9 @@ impl Walker<'_> {
         match (done.operation.subject, done.operation.effect) {
             // Most are about the object of the handle, and the others about nothing.
             (Subject::Object, Effect::Keep) => self.of_object(facts),
-            (Subject::File, Effect::Keep) => {
+            (Subject::File | Subject::Directory | Subject::Link, Effect::Keep) => {
                 let place = self.of_object(facts);
-                self.learn_regular(facts, place);
+                self.learn_type(done.operation.subject, facts, place);
                 place
             }
             (Subject::Object, Effect::Put) if facts.handle.is_some() => {
@@ -98,9 +98,13 @@ impl Walker<'_> {
                 self.told_ahead(rest)
             }
             Subject::Child | Subject::Claimed | Subject::Removed if !by_handle => self.child_of(done, rest),
-            Subject::Object | Subject::File | Subject::Child | Subject::Claimed | Subject::Removed => {
-                Place { file: self.object(facts), ..Place::default() }
-            }
+            Subject::Object
+            | Subject::File
+            | Subject::Directory
+            | Subject::Link
+            | Subject::Child
+            | Subject::Claimed
+            | Subject::Removed => Place { file: self.object(facts), ..Place::default() },
             Subject::Renamed => self.renamed(facts),
             Subject::Linked => self.linked(facts),
         };
@@ -108,9 +112,7 @@ impl Walker<'_> {
         self.learn_object(facts, place);
         self.learn_directories(facts, place);
         self.learn_more(facts, place);
-        if matches!(done.operation.subject, Subject::File | Subject::Claimed) {
-            self.learn_regular(facts, place);
-        }
+        self.learn_type(done.operation.subject, facts, place);
         place
     }
 
@@ -419,11 +421,13 @@ impl Walker<'_> {
         }
     }
 
-    /// Learns of an object that it is a regular file: an operation on it succeeded that others refuse.
+    /// Learns the type of an object: an operation on it succeeded that servers refuse to others.
     #[inline]
-    fn learn_regular(&mut self, facts: &Facts<'_>, place: Place) {
-        if let (Some(0), Some(id), false) = (facts.status, place.file, self.of_data) {
-            self.names.update(id, |file| file.is_probably_a(FileType::REG));
+    fn learn_type(&mut self, subject: Subject, facts: &Facts<'_>, place: Place) {
+        if let (Some(file_type), Some(0), Some(id), false) =
+            (subject.file_type(), facts.status, place.file, self.of_data)
+        {
+            self.names.update(id, |file| file.is_probably_a(file_type));
         }
     }
 

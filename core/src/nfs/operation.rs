@@ -9,6 +9,7 @@ use crate::nfs::facts::Facts;
 use crate::nfs::side::operations::{
     MOUNT1, MOUNT3, NFSACL2, NFSACL3, NLM, NLM4, NSM1, PORTMAP2, RPCBIND, RQUOTA1, RQUOTA2,
 };
+use crate::nfs::types::FileType;
 use crate::nfs::{v2, v3, v4};
 
 /// Reads one operation's arguments or results into its fact sheet.
@@ -24,6 +25,12 @@ pub enum Subject {
     /// The same, which is a regular file where it succeeded: servers refuse others (NFS4ERR_WRONG_TYPE,
     /// RFC 8881 section 15.1.2.9, and what came before it).
     File,
+    /// The same, which is a directory where it succeeded (NOTDIR otherwise, RFC 1813 section 3.3.16, RFC 8881
+    /// section 18.23.3).
+    Directory,
+    /// The same, which is a symbolic link where it succeeded (INVAL, WRONG_TYPE otherwise, RFC 1813 section
+    /// 3.3.5, RFC 8881 section 18.24.3).
+    Link,
     /// The child that the name denotes in the directory of the handle.
     Child,
     /// By its claim the child that the name denotes, or the object of the handle (OPEN, RFC 8881
@@ -35,6 +42,18 @@ pub enum Subject {
     Renamed,
     /// LINK: an object (v4: the saved handle) gets another name in a directory.
     Linked,
+}
+
+impl Subject {
+    /// The type that its object has where the operation succeeded: servers refuse it to others.
+    pub const fn file_type(self) -> Option<FileType> {
+        match self {
+            Self::File | Self::Claimed => Some(FileType::REG),
+            Self::Directory => Some(FileType::DIR),
+            Self::Link => Some(FileType::LNK),
+            Self::Nothing | Self::Object | Self::Child | Self::Removed | Self::Renamed | Self::Linked => None,
+        }
+    }
 }
 
 /// What an NFSv4 operation does to the current and the saved handle (RFC 8881 section 16.2.3).
@@ -207,7 +226,7 @@ pub static NFS3: &[Operation] = rows! {
      2 SETATTR     0 Object  Keep Unlisted 1 false v3::setattr_arguments, v3::wcc_results, v3::wcc_results; "RFC 1813 3.3.2"
      3 LOOKUP      0 Child   Keep Unstable 1 true  v3::name_arguments, v3::lookup_results, v3::directory_attributes; "RFC 1813 3.3.3"
      4 ACCESS      0 Object  Keep Unstable 1 true  v3::access_arguments, v3::access_results, v3::object_attributes; "RFC 1813 3.3.4"
-     5 READLINK    0 Object  Keep Unstable 1 true  v3::object_arguments, v3::readlink_results, v3::object_attributes; "RFC 1813 3.3.5"
+     5 READLINK    0 Link    Keep Unstable 1 true  v3::object_arguments, v3::readlink_results, v3::object_attributes; "RFC 1813 3.3.5"
      6 READ        0 File    Keep Read     1 false v3::read_arguments, v3::read_results, v3::object_attributes; "RFC 1813 3.3.6"
      7 WRITE       0 File    Keep Committed 1 false v3::write_arguments, v3::write_results, v3::wcc_results; "RFC 1813 3.3.7"
      8 CREATE      0 Child   Keep Stable   1 false v3::create_arguments, v3::create_results, v3::directory_wcc; "RFC 1813 3.3.8"
@@ -218,8 +237,8 @@ pub static NFS3: &[Operation] = rows! {
     13 RMDIR       0 Removed Keep Stable   1 false v3::name_arguments, v3::directory_wcc, v3::directory_wcc; "RFC 1813 3.3.13"
     14 RENAME      0 Renamed Keep Stable   1 false v3::rename_arguments, v3::rename_results, v3::rename_results; "RFC 1813 3.3.14"
     15 LINK        0 Linked  Keep Stable   1 false v3::link_arguments, v3::link_results, v3::link_results; "RFC 1813 3.3.15"
-    16 READDIR     0 Object  Keep Unstable 1 false v3::readdir_arguments, v3::readdir_results, v3::object_attributes; "RFC 1813 3.3.16"
-    17 READDIRPLUS 0 Object  Keep Unstable 1 false v3::readdirplus_arguments, v3::readdirplus_results, v3::object_attributes; "RFC 1813 3.3.17"
+    16 READDIR     0 Directory Keep Unstable 1 false v3::readdir_arguments, v3::readdir_results, v3::object_attributes; "RFC 1813 3.3.16"
+    17 READDIRPLUS 0 Directory Keep Unstable 1 false v3::readdirplus_arguments, v3::readdirplus_results, v3::object_attributes; "RFC 1813 3.3.17"
     18 FSSTAT      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::fsstat_results, v3::object_attributes; "RFC 1813 3.3.18"
     19 FSINFO      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::fsinfo_results, v3::object_attributes; "RFC 1813 3.3.19"
     20 PATHCONF    0 Object  Keep Unstable 1 true  v3::object_arguments, v3::pathconf_results, v3::object_attributes; "RFC 1813 3.3.20"
@@ -235,7 +254,7 @@ pub static NFS2: &[Operation] = rows! {
      2 SETATTR     0 Object  Keep Stable   1 false v2::setattr_arguments, v2::attributes_results, nothing; "RFC 1094 2.2.3"
      3 ROOT        0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 2.2.4"
      4 LOOKUP      0 Child   Keep Unstable 1 true  v2::name_arguments, v2::object_results, nothing; "RFC 1094 2.2.5"
-     5 READLINK    0 Object  Keep Unstable 1 true  v2::object_arguments, v2::readlink_results, nothing; "RFC 1094 2.2.6"
+     5 READLINK    0 Link    Keep Unstable 1 true  v2::object_arguments, v2::readlink_results, nothing; "RFC 1094 2.2.6"
      6 READ        0 File    Keep Read     1 false v2::read_arguments, v2::read_results, nothing; "RFC 1094 2.2.7"
      7 WRITECACHE  0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 2.2.8"
      8 WRITE       0 File    Keep Stable   1 false v2::write_arguments, v2::write_results, nothing; "RFC 1094 2.2.9"
@@ -246,7 +265,7 @@ pub static NFS2: &[Operation] = rows! {
     13 SYMLINK     0 Child   Keep Stable   1 false v2::symlink_arguments, v2::status_alone, nothing; "RFC 1094 2.2.14"
     14 MKDIR       0 Child   Keep Stable   1 false v2::mkdir_arguments, v2::object_results, nothing; "RFC 1094 2.2.15"
     15 RMDIR       0 Removed Keep Stable   1 false v2::name_arguments, v2::status_alone, nothing; "RFC 1094 2.2.16"
-    16 READDIR     0 Object  Keep Unstable 1 false v2::readdir_arguments, v2::readdir_results, nothing; "RFC 1094 2.2.17"
+    16 READDIR     0 Directory Keep Unstable 1 false v2::readdir_arguments, v2::readdir_results, nothing; "RFC 1094 2.2.17"
     17 STATFS      0 Object  Keep Unstable 1 true  v2::object_arguments, v2::statfs_results, nothing; "RFC 1094 2.2.18"
 };
 
@@ -280,8 +299,8 @@ pub static NFS4: &[Operation] = rows! {
     23 PUTPUBFH    0 Nothing PutUnknown Unstable  6 false nothing, nothing, nothing; "RFC 7530 16.21"
     24 PUTROOTFH   0 Nothing PutRoot    Unstable  6 false nothing, nothing, nothing; "RFC 7530 16.22"
     25 READ        0 File    Keep       Read      1 false v4::read_arguments, v4::read_results, nothing; "RFC 7530 16.23"
-    26 READDIR     0 Object  Keep       Unstable  1 false v4::readdir_arguments, v4::readdir_results, nothing; "RFC 7530 16.24"
-    27 READLINK    0 Object  Keep       Unstable  1 true  nothing, v4::readlink_results, nothing; "RFC 7530 16.25"
+    26 READDIR     0 Directory Keep       Unstable  1 false v4::readdir_arguments, v4::readdir_results, nothing; "RFC 7530 16.24"
+    27 READLINK    0 Link    Keep       Unstable  1 true  nothing, v4::readlink_results, nothing; "RFC 7530 16.25"
     28 REMOVE      0 Removed Keep       Stable    1 false v4::name_arguments, v4::change_results, nothing; "RFC 7530 16.26"
     29 RENAME      0 Renamed Keep       Stable    1 false v4::rename_arguments, v4::rename_results, nothing; "RFC 7530 16.27"
     30 RENEW       0 Nothing Keep       Unstable  1 false v4::client_arguments, nothing, nothing; "RFC 7530 16.28"

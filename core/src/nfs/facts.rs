@@ -10,6 +10,10 @@ use std::net::SocketAddr;
 
 use crate::nfs::types::{ChangeInfo, DataContent, DelegationType, FileType, PseudoFlavor, StableHow};
 
+/// `createmode4` (RFC 8881 section 18.16.1), and of NFSv3 `createmode3`; EXCLUSIVE and EXCLUSIVE4_1 follow.
+const UNCHECKED: u32 = 0;
+const GUARDED: u32 = 1;
+
 /// What the call's arguments and the reply's results said about one operation.
 #[derive(Clone, Debug, Default)]
 pub struct Facts<'a> {
@@ -180,21 +184,33 @@ impl<'a> Facts<'a> {
         self.rare.get_or_insert_default()
     }
 
-    /// Whether an OPEN brought the file into being: it asked to, and the directory changed.
-    pub fn created_by_open(&self) -> bool {
-        self.create == Some(true) && self.change.is_some_and(|change| change.before != change.after)
+    /// Whether an OPEN that succeeded brought the file into being; `None` where the reply was cut before
+    /// it tells.
+    ///
+    /// A guarded one fails where the file exists. An exclusive one succeeds once more when it is sent again,
+    /// and then leaves the directory as it is (RFC 7530 section 16.16.5, RFC 8881 section 18.16.3); what a server
+    /// says of the directory, though not of the moment of the OPEN, does not tell that.
+    pub fn created_by_open(&self) -> Option<bool> {
+        match (self.create, self.create_mode, self.change) {
+            _ if self.creates_by_open() => Some(true),
+            (Some(true), _, None) => None,
+            (Some(true), mode, Some(change)) => {
+                let exclusive = mode.is_some_and(|mode| mode > GUARDED);
+                Some(change.before != change.after || (exclusive && !change.atomic))
+            }
+            _ => Some(false),
+        }
     }
 
     /// Whether the operation made the object that it names, as far as that can be told.
     ///
     /// An UNCHECKED CREATE of NFSv3 may find the object; the directory's times then stay.
     pub fn brought_into_being(&self) -> bool {
-        const UNCHECKED: u32 = 0;
         if self.status != Some(0) || self.create != Some(true) {
             return false;
         }
         if self.share_access.is_some() {
-            return self.created_by_open();
+            return self.created_by_open() == Some(true);
         }
         self.create_mode != Some(UNCHECKED)
             || self
@@ -203,9 +219,16 @@ impl<'a> Facts<'a> {
                 .is_some_and(|(before, after)| after.mtime_ns.is_some_and(|mtime| mtime != before.mtime_ns))
     }
 
-    /// Whether an OPEN changed the file system: it created the file, or set attributes (truncated it).
+    /// Whether an OPEN that succeeded changed the file system: it created the file, or set attributes
+    /// (truncated it).
     pub fn changed_by_open(&self) -> bool {
-        self.created_by_open() || (self.create == Some(true) && self.attributes_set == Some(true))
+        self.created_by_open() == Some(true)
+            || (self.create == Some(true) && self.attributes_set == Some(true))
+    }
+
+    /// Whether an OPEN that succeeded created the file, as far as its call tells.
+    pub fn creates_by_open(&self) -> bool {
+        self.create == Some(true) && self.create_mode == Some(GUARDED)
     }
 }
 

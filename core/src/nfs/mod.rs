@@ -188,6 +188,7 @@ impl Done<'_> {
                 Some(_) => Class::Stable,
                 None => Class::Unknown,
             },
+            Stability::Opened if self.facts.creates_by_open() => Class::Stable,
             // Also where the call was cut before it says whether to create.
             Stability::Opened if self.facts.create != Some(false) => Class::Unknown,
             Stability::Unstable | Stability::Opened => Class::Unstable,

@@ -173,8 +173,7 @@ fn created(facts: &Facts<'_>) -> Option<bool> {
     // An OPEN may find the file; CREATE, MKDIR … succeed only by making the object, but for an
     // UNCHECKED CREATE of NFSv3, which does not tell. Nor does an OPEN whose reply was cut.
     match (facts.share_access, facts.create_mode) {
-        (Some(_), _) if succeeded && asked && facts.change.is_none() => None,
-        (Some(_), _) => Some(succeeded && facts.created_by_open()),
+        (Some(_), _) if succeeded => facts.created_by_open(),
         (None, Some(0)) if succeeded => None,
         _ => Some(succeeded && asked),
     }

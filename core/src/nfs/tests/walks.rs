@@ -64,19 +64,27 @@ fn a_reply_that_is_cut_behind_its_status_leaves_the_class_to_the_call() {
     };
     // Status, tag, one result: OPEN4_OK, stateid, change_info (5, then 5 or 6), rflags, no attributes, no
     // delegation.
-    let opened = |after: u32| words(&[0, 0, 1, 18, 0, 1, 0, 0, 0, 1, 0, 5, 0, after, 0, 0, 0]);
+    let opened =
+        |atomic: u32, after: u32| words(&[0, 0, 1, 18, 0, 1, 0, 0, 0, atomic, 0, 5, 0, after, 0, 0, 0]);
     let behind_status = 20;
-    for (create, after, cut, whole) in [
-        (&[0][..], 5, Class::Unstable, Class::Unstable),
-        (&[1, 0, 0, 0], 6, Class::Unknown, Class::Stable),
-        (&[1, 0, 0, 0], 5, Class::Unknown, Class::Unstable),
+    for (create, atomic, after, cut, whole) in [
+        (&[0][..], 1, 5, Class::Unstable, Class::Unstable),
+        (&[1, 0, 0, 0], 1, 6, Class::Unknown, Class::Stable),
+        (&[1, 0, 0, 0], 1, 5, Class::Unknown, Class::Unstable),
+        (&[1, 0, 0, 0], 0, 5, Class::Unknown, Class::Unstable),
+        // GUARDED fails where the file exists, whatever becomes of the directory.
+        (&[1, 1, 0, 0], 1, 5, Class::Stable, Class::Stable),
+        // EXCLUSIVE succeeds when it is sent again, and leaves the directory as it is.
+        (&[1, 2, 7, 7], 1, 5, Class::Unknown, Class::Unstable),
+        (&[1, 2, 7, 7], 0, 5, Class::Unknown, Class::Stable),
+        (&[1, 3, 7, 7, 0, 0], 0, 5, Class::Unknown, Class::Stable),
     ] {
-        let (call, reply) = (open(create), opened(after));
+        let (call, reply) = (open(create), opened(atomic, after));
         assert_eq!(class((NFS, 4, 1), &call, &reply, behind_status), cut, "{create:?}");
         assert_eq!(class((NFS, 4, 1), &call, &reply, reply.len()), whole, "{create:?}");
     }
     // A call that is cut before it says whether to create does not tell either.
-    let (call, reply) = (open(&[0]), opened(5));
+    let (call, reply) = (open(&[0]), opened(1, 5));
     let cut = Cursor::of_prefix(&call[..28], call.len(), Reason::Truncated, Layer::Call);
     for kept in [behind_status, reply.len()] {
         let answer = Cursor::of_prefix(&reply[..kept], reply.len(), Reason::Truncated, Layer::Reply);

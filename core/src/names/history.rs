@@ -6,8 +6,11 @@ use crate::names::forgetting::retain;
 /// Number of a call among those that names were learnt from, from 1; 0: never.
 pub(super) type Tick = u32;
 
-/// A modification time, as far as two of them are to be told apart; 0: not seen.
+/// A modification time, as far as two of them are to be told apart; 0: not seen. Its lowest bit is free.
 pub(super) type Stamp = u32;
+
+/// In [`Use`], beside the modification time: the call that was last of use told it.
+const TOLD: Stamp = 1;
 
 /// What is known of the life of each object.
 #[derive(Default)]
@@ -23,8 +26,20 @@ pub(super) struct History {
 pub(super) struct Use {
     /// When a call on it last succeeded, or a listing named it.
     pub until: Tick,
+    /// Its modification time when last seen, with [`TOLD`].
+    modified: Stamp,
+}
+
+impl Use {
     /// Its modification time when last seen.
-    pub modified: Stamp,
+    pub(super) fn modified(self) -> Stamp {
+        self.modified & !TOLD
+    }
+
+    /// When that was, where it is known: with the call that was last of use.
+    pub(super) fn last_told(self) -> Option<Tick> {
+        (self.modified & TOLD != 0).then_some(self.until)
+    }
 }
 
 /// What seldom changes.
@@ -36,6 +51,8 @@ pub(super) struct Life {
     pub gone: Tick,
     /// Its modification time when first seen.
     pub first_modified: Stamp,
+    /// When that was; 0: never.
+    pub first_told: Tick,
     /// How many names denote it now.
     pub names: u32,
     /// A call of the capture made it: nothing that was there before is the same object.
@@ -82,20 +99,25 @@ impl History {
     /// A call on it succeeded, or a listing named it.
     #[inline]
     pub(super) fn was_used(&mut self, id: FileId) {
-        if let Some(usage) = self.uses.get_mut(id as usize) {
-            usage.until = self.now;
+        if let Some(usage) = self.uses.get_mut(id as usize)
+            && usage.until != self.now
+        {
+            *usage = Use { until: self.now, modified: usage.modified() };
         }
     }
 
     /// Its modification time was seen.
     #[inline]
     pub(super) fn was_modified(&mut self, id: FileId, time_ns: i64) {
-        let time = time_ns.cast_unsigned();
-        let stamp = ((time >> 32) ^ time) as u32 | 1;
+        // In microseconds, as NFSv2 tells it: a file may have handles of several versions.
+        let time = (time_ns / 1000).cast_unsigned();
+        let stamp = ((((time >> 32) ^ time) as u32) << 1).max(TOLD << 1);
+        let now = self.now;
         let Some(usage) = self.uses.get_mut(id as usize) else { return };
-        let before = std::mem::replace(&mut usage.modified, stamp);
+        let told = if usage.until == now { TOLD } else { 0 };
+        let before = std::mem::replace(&mut usage.modified, stamp | told);
         if before == 0 {
-            self.change(id, |life| life.first_modified = stamp);
+            self.change(id, |life| (life.first_modified, life.first_told) = (stamp, now));
         }
     }
 

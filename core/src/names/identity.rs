@@ -7,7 +7,8 @@
 //! given to another file once its own is removed, which another client may have done unseen. So two
 //! objects are joined when both were of use at the same time, or when the later one begins with the
 //! modification time that the earlier one ended with; never when the capture shows the end of the
-//! earlier before the later, or the later being made.
+//! earlier before the later, or the later being made; nor when each keeps a modification time of its own
+//! across answers of the other, as snapshots do that have the numbers of the files they were taken of.
 //! A name that was looked for in vain, and then given to an object that was there, is that object's.
 
 use std::hash::BuildHasher;
@@ -105,25 +106,36 @@ impl Identities {
 
     fn join(&mut self, names: &Names, objects: &[(Key, Tick, FileId)]) {
         let mut groups: Vec<Group> = Vec::new();
+        // The number is that of several files at once.
+        let mut shared = false;
         for &(_, _, id) in objects {
             let Some(object) = Object::of(names, id) else { continue };
-            match groups.last_mut().filter(|group| group.takes(&object)) {
-                Some(group) => group.add(&object),
-                None => groups.push(Group::of(&object)),
+            let latest = groups.iter_mut().rev().take(if shared { FILES_AT_ONCE } else { 1 });
+            let mut beside = false;
+            let mut alike = latest.filter(|group| {
+                beside |= group.is_beside(&object);
+                group.takes(&object) && (!shared || group.is_unchanged(&object))
+            });
+            if let Some(group) = alike.next() {
+                group.add(&object);
+                continue;
             }
+            drop(alike);
+            shared |= beside;
+            groups.push(Group::of(&object));
         }
         for (at, group) in groups.iter().enumerate() {
             let best = group.members.iter().max_by_key(|id| standing(names, **id));
             let last = at + 1 == groups.len();
             if let Some(there) = best.and_then(|best| self.there.get_mut(*best as usize)) {
-                *there = last && group.gone == 0;
+                *there = (last || shared) && group.gone == 0;
             }
             for id in &group.members {
                 if let (Some(identity), Some(best)) = (self.of.get_mut(*id as usize), best) {
                     *identity = *best;
                 }
                 if let Some(ended) = self.ended.get_mut(*id as usize) {
-                    *ended = !last;
+                    *ended = !(last || shared || group.is_root);
                 }
             }
         }
@@ -166,6 +178,9 @@ fn standing(names: &Names, id: FileId) -> (bool, bool, Tick, FileId) {
     (addressed, names.history.life(id).gone == 0, names.history.usage(id).until, FileId::MAX - id)
 }
 
+/// Files of one number among which those of another handle are looked for, the latest.
+const FILES_AT_ONCE: usize = 16;
+
 struct Object {
     id: FileId,
     file_type: Option<FileType>,
@@ -192,6 +207,8 @@ struct Group {
     file_type: Option<FileType>,
     /// Modification time when last seen; 0: never.
     modified: Stamp,
+    /// What answers said of it.
+    told: Option<Told>,
     /// It is where a mount begins.
     is_root: bool,
     /// When one of its handles was last of use.
@@ -205,7 +222,8 @@ impl Group {
         Self {
             members: vec![object.id],
             file_type: object.file_type,
-            modified: object.usage.modified,
+            modified: object.usage.modified(),
+            told: Told::of(object),
             is_root: object.is_root,
             until: object.usage.until,
             gone: object.life.gone,
@@ -218,19 +236,66 @@ impl Group {
         let types = self.file_type.zip(object.file_type);
         let both_in_use = usage.until != 0 && self.until > life.since;
         let ended = self.gone != 0 && self.gone < life.since;
-        let unchanged = self.modified != 0 && self.modified == life.first_modified;
+        let unchanged = self.is_unchanged(object);
         let both_roots = self.is_root && object.is_root;
         types.is_none_or(|(one, other)| one == other)
+            && !self.is_beside(object)
             && (both_in_use || (!ended && !life.born && (unchanged || both_roots)))
+    }
+
+    /// Whether a handle that turned up later begins as this file was last.
+    fn is_unchanged(&self, object: &Object) -> bool {
+        self.modified != 0 && self.modified == object.life.first_modified
+    }
+
+    /// Whether a handle that turned up later leads to another file that is there at the same time.
+    fn is_beside(&self, object: &Object) -> bool {
+        self.told.zip(Told::of(object)).is_some_and(|(own, other)| own.excludes(other) || other.excludes(own))
     }
 
     fn add(&mut self, object: &Object) {
         self.members.push(object.id);
         self.file_type = self.file_type.or(object.file_type);
-        self.modified = if object.usage.modified == 0 { self.modified } else { object.usage.modified };
+        let modified = object.usage.modified();
+        self.modified = if modified == 0 { self.modified } else { modified };
+        self.told = match (self.told, Told::of(object)) {
+            (Some(own), Some(other)) => Some(own.with(other)),
+            (own, other) => own.or(other),
+        };
         self.is_root |= object.is_root;
         self.until = self.until.max(object.usage.until);
         self.gone = if self.gone == 0 || object.life.gone == 0 { 0 } else { self.gone.max(object.life.gone) };
+    }
+}
+
+/// The first and the last modification time that answers told, and when.
+#[derive(Clone, Copy)]
+struct Told {
+    first: (Tick, Stamp),
+    last: (Tick, Stamp),
+}
+
+impl Told {
+    fn of(object: &Object) -> Option<Self> {
+        let Object { life, usage, .. } = object;
+        let first = (life.first_told, life.first_modified);
+        let last = usage.last_told().map_or(first, |told| (told, usage.modified()));
+        (first.0 != 0).then_some(Self { first, last })
+    }
+
+    /// Whether this is not the same file: it has one modification time before and after an answer that tells
+    /// another one.
+    fn excludes(self, other: Self) -> bool {
+        let ((from, stamp), (until, kept)) = (self.first, self.last);
+        stamp == kept
+            && [other.first, other.last]
+                .into_iter()
+                .any(|(told, differs)| from < told && told < until && differs != stamp)
+    }
+
+    /// What both handles of one file told.
+    fn with(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
     }
 }
 

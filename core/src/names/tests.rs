@@ -627,11 +627,12 @@ fn names_that_are_not_utf8_are_escaped() {
     assert_eq!(text(b"caf\xe9 \xf0\x9f\x98\x80"), "caf\\xe9 \u{1f600}");
 }
 
+/// `mtime` in microseconds.
 fn seen<'a>(operation: &str, handle: &'a [u8], fileid: u64, mtime: i64) -> Done<'a> {
     let attributes = Attributes {
         fsid: Some((9, 0)),
         fileid: Some(fileid),
-        mtime_ns: Some(mtime),
+        mtime_ns: Some(mtime * 1000),
         ..of_type(FileType::REG)
     };
     let facts =
@@ -662,6 +663,65 @@ fn handles_with_one_file_number_in_use_at_the_same_time_are_one_file() {
     one(&mut names, found(b"h", b"third", 12, 2));
     assert!(same(&mut names, b"first", b"second"));
     assert!(!same(&mut names, b"first", b"third"));
+}
+
+#[test]
+fn a_snapshot_with_the_number_of_the_live_file_is_another_file() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/home");
+    one(&mut names, seen("GETATTR", b"root", 2, 50));
+    one(&mut names, found(b"hourly", b"snapped root", 2, 40));
+    let live = |mtime| seen("GETATTR", b"live", 11, mtime);
+    let snapped = || seen("GETATTR", b"snapped", 11, 3);
+    for _turn in 0..3 {
+        one(&mut names, live(7));
+        one(&mut names, snapped());
+        one(&mut names, seen("GETATTR", b"older", 11, 1));
+    }
+    // A file that changes meanwhile is none that keeps its time.
+    one(&mut names, live(8));
+    one(&mut names, snapped());
+    one(&mut names, seen("GETATTR", b"snapped too", 11, 3));
+    let handles: [&[u8]; 3] = [b"live", b"snapped", b"older"];
+    for (at, handle) in handles.iter().enumerate() {
+        assert!(handles[at + 1..].iter().all(|other| !same(&mut names, handle, other)));
+    }
+    assert!(same(&mut names, b"snapped", b"snapped too"));
+    let identities = Identities::new(&names);
+    for handle in [b"live".as_slice(), b"snapped", b"older", b"root"] {
+        let id = names.find(0, handle).unwrap();
+        assert!(!identities.vanished(&names, id), "{}", text(handle));
+    }
+}
+
+#[test]
+fn a_file_that_changed_before_another_handle_of_it_turned_up_is_the_same() {
+    // The last call with the first handle tells no time, or tells that of the change.
+    for last in [None, Some(2)] {
+        let mut names = Names::default();
+        one(&mut names, found(b"f", b"first", 11, 1));
+        one(&mut names, found(b"g", b"second", 11, 2));
+        one(&mut names, found(b"g", b"second", 11, 2));
+        let mut used = seen("READ", b"first", 11, 0);
+        used.facts.attributes =
+            last.map(|mtime| Attributes { mtime_ns: Some(mtime * 1000), ..Attributes::default() });
+        one(&mut names, used);
+        assert!(same(&mut names, b"first", b"second"), "{last:?}");
+    }
+}
+
+#[test]
+fn a_handle_whose_version_of_the_protocol_cuts_times_is_one_of_the_same_file() {
+    let mut names = Names::default();
+    for _turn in 0..3 {
+        for (handle, part) in [(b"NFSv3", 999), (b"NFSv2", 0)] {
+            let mut seen = seen("GETATTR", handle, 11, 1);
+            seen.facts.attributes =
+                seen.facts.attributes.map(|told| Attributes { mtime_ns: Some(1000 + part), ..told });
+            one(&mut names, seen);
+        }
+    }
+    assert!(same(&mut names, b"NFSv3", b"NFSv2"));
 }
 
 #[test]

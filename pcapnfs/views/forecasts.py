@@ -253,6 +253,8 @@ def _in_turn(model: Model) -> list[str]:
 _IN_TURN = {
     "directory": "However many programs of a client make, rename or remove files in one directory, "
     "they wait for one another there: {took} In directories of their own they would not.",
+    "moves": "However many programs of a client move files from one directory into another, Linux "
+    "moves one at a time in a file system: {took} Renamed within a directory they would not wait.",
     "owner": "However many programs of a user open files, NFSv4.0 has their OPENs and CLOSEs wait "
     "for one another: {took} With NFSv4.1 they would not.",
 }

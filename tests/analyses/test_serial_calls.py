@@ -194,3 +194,61 @@ def test_those_of_users_who_are_not_named_or_of_other_versions_need_not(
     other: dict[str, object],
 ) -> None:
     assert opened(**other).serial == NONE  # type: ignore[arg-type]  # Each of its own type.
+
+
+def moved(
+    *, systems: int = 1, clients: int = 1, within: bool = False, together: bool = False
+) -> Model:
+    """What is told of a program that looks files up and renames them, each in another directory.
+
+    Args:
+        systems: So many file systems hold the directories, in turn.
+        clients: So many of them, in turn.
+        within: The new name is in the same directory.
+        together: The first two are under way at once.
+    """
+    calls: list[Row] = []
+    operations: list[Row] = []
+    directories: list[Row] = []
+    for number in range(MANY):
+        for place, op in enumerate(("LOOKUP", "GETATTR", "RENAME"), 1):
+            stability = "stable" if op == "RENAME" else "unstable"
+            row = call(3 * number + place, op, 10, file=1000 + number, stability=stability)
+            calls.append({**row, "client": f"10.0.0.{2 + number % clients}"})
+        source, target = 1 + number, 1 + number if within else 101 + number
+        about = {"file": 1000 + number, "directory": source, "target_directory": target}
+        operations.append(operation(3 * number + 3, "RENAME", **about))
+        on = {"fsid_major": 8, "fsid_minor": number % systems}
+        directories += [
+            file(each, f"d{each}", "directory", **on) for each in {source: None, target: None}
+        ]
+    if together:
+        times = ("call_first_time", "call_time", "reply_first_time", "reply_time")
+        late = {name: int(str(calls[2][name])) + 5 * MILLISECOND for name in times}
+        calls[5] = {**calls[5], **late}
+    files = [file(1000 + number, f"f{number}") for number in range(MANY)]
+    with trace_of(calls=calls, operations=operations, files=[*directories, *files]) as trace:
+        return model(trace)
+
+
+def moves(calls: int) -> SerialCalls:
+    return SerialCalls(of="moves", calls=calls, stable_calls=calls, time_s=0.01 * calls)
+
+
+def test_streams_take_as_long_as_the_moves_between_directories() -> None:
+    found = moved()
+    assert found.serial == moves(MANY)
+    assert streams(found).forecast_s == pytest.approx(0.01 * MANY)
+    assert "moves one at a time in a file system: 60 calls took 600 ms" in " ".join(
+        about_what_if(found)
+    )
+
+
+def test_each_file_system_and_each_client_moves_one_at_a_time() -> None:
+    assert moved(systems=2).serial == moves(MANY // 2)
+    assert moved(clients=2).serial == moves(MANY // 2)
+
+
+def test_names_changed_within_their_directories_or_moved_at_once_need_not_wait() -> None:
+    assert moved(within=True).serial == NONE
+    assert moved(together=True).serial == NONE

@@ -1,9 +1,11 @@
 """Calls of which a client sends one after the other, however many programs it runs.
 
-The kernel of a client changes a directory for one program at a time (`directory_order`), and
-NFSv4.0 numbers the OPENs and CLOSEs of a user (`open_order`). More streams that make files in one
-directory, or open them, wait for one another there: no run takes less than such calls do. Takes a
-trace; gives those calls that take longest, of one directory or of one user.
+The kernel of a client changes a directory for one program at a time (`directory_order`), moves one
+name at a time from a directory into another one of a file system (Linux: `s_vfs_rename_mutex`,
+Documentation/filesystems/directory-locking), and NFSv4.0 numbers the OPENs and CLOSEs of a user
+(`open_order`). More streams that make files in one directory, move them, or open them, wait for one
+another there: no run takes less than such calls do. Takes a trace; gives those calls that take
+longest, of one directory, of one file system or of one user.
 
 Where two of them overlap, their client knows no such order, and they are none. That none do proves
 little where one program did one thing after the other; but the kernels that mount NFS have it.
@@ -44,10 +46,14 @@ READS = columns.together(
     columns.of(
         calls="call client server mount callback protocol op uid stability call_first_time "
         "reply_time",
-        operations="call",
+        operations="call target_directory",
+        files="file fsid_major fsid_minor",
     ),
 )
 """The columns that the queries here read."""
+
+_RENAMED = population.Operations(("RENAME",), statuses=(0,))
+"""Without one that succeeded nothing was moved."""
 
 NOTICED = 0.05
 """Part of the time in which any call was under way below which nobody looks which directories were
@@ -58,8 +64,9 @@ class SerialCalls(Record):
     """Calls that come one after the other."""
 
     of: str
-    """What they are of: `directory` (files that are made, renamed or removed in one), `owner`
-    (OPENs and CLOSEs of a user of NFSv4.0), or `none`."""
+    """What they are of: `directory` (files that are made, renamed or removed in one), `moves`
+    (RENAMEs from one directory into another of a file system), `owner` (OPENs and CLOSEs of a user
+    of NFSv4.0), or `none`."""
     calls: int
     """How many."""
     stable_calls: int
@@ -73,7 +80,7 @@ NONE = SerialCalls(of="none", calls=0, stable_calls=0, time_s=0.0)
 
 
 def serial_calls(trace: Trace, found: Outstanding, calls: Timeline) -> SerialCalls:
-    """Those of the directory, or of the user, for which they were under way longest.
+    """Those of the directory, file system or user for which they were under way longest.
 
     Args:
         trace: The trace.
@@ -84,6 +91,8 @@ def serial_calls(trace: Trace, found: Outstanding, calls: Timeline) -> SerialCal
     if directory_order.NEEDS.met(trace) and any_long(calls):
         exclusive_creates.register(trace)
         kinds.append(_longest(trace, found, "directory", _IN_DIRECTORIES))
+        if _RENAMED.met(trace):
+            kinds.append(_longest(trace, found, "moves", _MOVES))
     if open_order.NEEDS.met(trace) and open_order.any_opened(trace):
         kinds.append(_longest(trace, found, "owner", _OF_OWNERS))
     return max(kinds, key=lambda each: each.time_s, default=NONE)
@@ -154,6 +163,29 @@ _IN_DIRECTORIES = f"""
     from held join often using (mount, changed_directory)
 """
 """Changes of directories, and the SETATTRs that complete those that are exclusive creates."""
+
+_MOVES = f"""
+    with moved as (
+        select call, min(operations.directory) as file from operations
+        where op = 'RENAME' and {CHANGING} and target_directory <> operations.directory
+        group by call
+    ),
+    held as (
+        select call, mount, fsid_major, fsid_minor, {_ROWS}
+        from moved join calls using (call) left join files on files.file = moved.file
+        where not callback and reply_time is not null
+    ),
+    often as (
+        select mount, fsid_major, fsid_minor, row_number() over () as key from held
+        group by all having count(*) >= {LEAST}
+    )
+    select call, key, false as later, stable, first, last
+    from held join often on held.mount = often.mount
+         and held.fsid_major is not distinct from often.fsid_major
+         and held.fsid_minor is not distinct from often.fsid_minor
+"""
+"""RENAMEs from one directory into another, by the file system, which is that of both: the kernel
+holds the tree still meanwhile, lest a directory becomes its own child."""
 
 _OF_OWNERS = f"""
     with owned as (

@@ -151,15 +151,34 @@ def test_a_server_that_is_not_linux_has_no_zfs() -> None:
     assert not any(word in told for word in ("iostat", "zfs", "exportfs", "/proc"))
 
 
-def two_exports(path: Path, slow_ms: int, *, turns: int = 40) -> str:
-    """Names are looked at and made in turn at two exports: at one of them they take `slow_ms`."""
+def two_exports(path: Path, slow_ms: int, *, turns: int = 40, nested: bool = False) -> str:
+    """Names are looked at and made in turn at two exports: at one of them they take `slow_ms`.
+
+    Args:
+        path: The capture.
+        slow_ms: What a create takes there, milliseconds.
+        turns: So many at each.
+        nested: That one is not mounted, but lies in the other, where the file system changes.
+    """
     mounting = Conversation(client_port=801, server_port=20048).open(T)
     talk = Conversation(client_port=802)
     now, xid = T + 100 * MS, 0
     for number in range(2):
         root = f"root {number}".encode()
+        if nested and number:
+            break
         mounting.call(number + 1, T + (number + 1) * MS, *mount3.mnt(f"/export/{number}"))
         mounting.reply(number + 1, T + (number + 1) * MS + MS // 2, mount3.mnt_reply(root))
+    if nested:
+        outer, inner = (Fattr3(type=2, fileid=2, fsid=70 + number) for number in range(2))
+        for request, answer in (
+            (nfs3.getattr_(b"root 0"), results.getattr_(outer)),
+            (nfs3.lookup(b"root 0", "inner"), results.lookup(b"root 1", inner)),
+        ):
+            xid += 1
+            talk.call(xid, now, *request)
+            talk.reply(xid, now + MS, answer)
+            now += 2 * MS
     for turn in range(turns):
         for number, takes_ms in ((0, 2), (1, slow_ms)):
             root, made = f"root {number}".encode(), f"file {number} {turn}".encode()
@@ -189,6 +208,12 @@ def test_a_capture_of_two_exports_tells_which_is_slow(tmp_path: Path) -> None:
     # 40 times 10 ms.
     assert finding.saving_s == pytest.approx(0.4)
     assert finding.cost_s == pytest.approx(0.4)
+
+
+def test_a_file_system_below_a_mounted_one_has_storage_of_its_own(tmp_path: Path) -> None:
+    (finding,) = told(two_exports(tmp_path / "nested.pcap", 12, nested=True))
+    assert "took 11.0 ms at 10.0.2.10:/export/0/inner" in finding.evidence
+    assert "1.00 ms at 10.0.2.10:/export/0." in finding.evidence
 
 
 @pytest.mark.parametrize(("slow_ms", "turns"), [(3, 40), (2, 40), (12, 29)])

@@ -4,7 +4,8 @@
 //! shows it: a reader thinks of `d00/file`, the server's own name space comes on top. Where it shows
 //! several exports (homes that are mounted one by one, say), a path begins with its own, or half of
 //! them would look alike. NFSv4 has no MOUNT; there the export begins where the file system changes
-//! on the way down from the root.
+//! on the way down from the root. Another one begins where it changes once more, of any version: what
+//! storage is behind a file, its file system tells.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -109,9 +110,8 @@ impl Paths {
     /// Finds the exports and what lies above them.
     ///
     /// Above an export are directories that lead to another file system and hold nothing else that
-    /// the capture shows: whatever has files of its own is an export, also if more is mounted below.
-    /// What is below an export is in it, be it the way to a snapshot (`.zfs/snapshot`, `.snapshot`) that
-    /// holds nothing else.
+    /// the capture shows: whatever has files of its own is an export, also if more is mounted below,
+    /// which is one of its own. The way there (`.zfs/snapshot`), which holds nothing else, is in the one above.
     pub fn new(names: &Names) -> Self {
         let files = names.files();
         let mut exports = vec![false; files.len()];
@@ -139,7 +139,8 @@ impl Paths {
         let pseudo: Vec<bool> = files.iter().enumerate().map(|(id, file)| leads_there(id, file)).collect();
         for (id, file) in files.iter().enumerate() {
             let begins = names.mounted_as(id as FileId).is_some()
-                || file.parent.is_some_and(|parent| is(&pseudo, parent as usize));
+                || file.parent.is_some_and(|parent| is(&pseudo, parent as usize))
+                || tree.is_nested(file);
             if begins && !is(&pseudo, id) && file.existed {
                 set(&mut exports, id as FileId);
             }
@@ -197,7 +198,7 @@ impl<'n> Tree<'n> {
     /// Writes the path of an object, by all its ancestors; gives its export.
     fn climbed(&self, id: FileId, path: &mut Vec<u8>) -> Option<Vec<u8>> {
         let mut below = Vec::new();
-        let top = self.climb(id, &mut below);
+        let top = self.climb(id, &mut below, |at| self.is_export(at));
         path.clear();
         if self.is_export(top) {
             let export = self.export_path(top);
@@ -228,11 +229,12 @@ impl<'n> Tree<'n> {
         None
     }
 
-    /// Goes up to the export, the root or the highest directory known; `below` gets the names, deepest first.
-    fn climb(&self, id: FileId, below: &mut Vec<&'n [u8]>) -> FileId {
+    /// Goes up to a directory at which it `ends`, the root or the highest directory known; `below` gets the
+    /// names, deepest first.
+    fn climb(&self, id: FileId, below: &mut Vec<&'n [u8]>, ends: impl Fn(FileId) -> bool) -> FileId {
         let mut at = id;
         let mut length = below.iter().map(|name| name.len() + 1).sum::<usize>();
-        while below.len() < DEPTH_LIMIT && !self.is_export(at) {
+        while below.len() < DEPTH_LIMIT && !ends(at) {
             let Some(file) = self.names.file(at) else { break };
             let (Some(parent), Some(name)) = (file.parent, self.names.name(at)) else { break };
             length += name.len() + 1;
@@ -258,11 +260,15 @@ impl<'n> Tree<'n> {
             return mounted.to_vec();
         }
         let mut below = Vec::new();
+        let mut top = export;
         if let (Some(parent), Some(name)) = (file.parent, self.names.name(export)) {
             below.push(name);
-            self.climb(parent, &mut below);
+            top = self.climb(parent, &mut below, |at| self.names.mounted_as(at).is_some());
         }
-        let mut path = b"/".to_vec();
+        let mut path = self.names.mounted_as(top).unwrap_or(b"/").to_vec();
+        if !path.ends_with(b"/") {
+            path.push(b'/');
+        }
         join(&below, &mut path);
         path
     }
@@ -277,7 +283,26 @@ impl<'n> Tree<'n> {
         let parent = file.parent.and_then(|parent| self.names.file(parent));
         let differs =
             file.fsid.zip(parent.and_then(|parent| parent.fsid)).is_some_and(|(own, above)| own != above);
-        differs && self.ancestors(file).last().is_some_and(|top| self.names.root_of(file.server) == Some(top))
+        differs && self.is_below_root(file)
+    }
+
+    /// Whether it is one for sure, below that root or a directory that MOUNT gave out. NFSv3 has one
+    /// number for what NFSv4 tells in two: of an object that was seen by both, the latest counts. Some
+    /// servers give files another number than the directory that they are in.
+    fn is_nested(&self, file: &File) -> bool {
+        let parent = file.parent.and_then(|parent| self.names.file(parent));
+        let fsids = self.names.fsid(file).zip(parent.and_then(|parent| self.names.fsid(parent)));
+        let other = |own: (u64, u64), above: (u64, u64)| {
+            own != above && (above == (0, 0) || (own.1 == 0) == (above.1 == 0))
+        };
+        file.file_type().is_none_or(|kind| kind == FileType::DIR)
+            && fsids.is_some_and(|(own, above)| other(own, above))
+            && (self.is_below_root(file)
+                || self.ancestors(file).any(|above| self.names.mounted_as(above).is_some()))
+    }
+
+    fn is_below_root(&self, file: &File) -> bool {
+        self.ancestors(file).last().is_some_and(|top| self.names.root_of(file.server) == Some(top))
     }
 
     fn ancestors(&self, file: &File) -> impl Iterator<Item = FileId> {

@@ -335,12 +335,95 @@ fn a_directory_with_files_of_its_own_is_no_pseudo_directory_though_more_is_mount
     descend(&mut names, &[(b"data", b"data", 7), (b"inner", b"inner", 9)]);
     descend(&mut names, &[(b"data", b"data", 7), (b"plain", b"plain", 7)]);
     let find = |handle: &[u8]| names.find(0, handle);
-    assert_eq!(path(&names, find(b"data")), (".".into(), Some("/data".into()), Role::Directory));
-    assert_eq!(path(&names, find(b"inner")).0, "inner");
+    assert_eq!(path(&names, find(b"data")), ("/data".into(), Some("/data".into()), Role::Directory));
+    let inner = ("/data/inner".into(), Some("/data/inner".into()), Role::Directory);
+    assert_eq!(path(&names, find(b"inner")), inner);
 }
 
 #[test]
-fn a_way_to_snapshots_within_an_export_is_in_it() {
+fn a_file_system_of_which_two_versions_tell_unlike_numbers_is_one() {
+    let mut names = Names::default();
+    descend(&mut names, &[(b"data", b"data", 7), (b"plain", b"plain", 7)]);
+    descend(&mut names, &[(b"data", b"data", 7), (b"beside", b"beside", 7)]);
+    let put = Facts { status: Some(OK), handle: Some(b"plain"), ..Facts::default() };
+    let attributes = Some(Attributes { fsid: Some((5, 6)), ..of_type(FileType::DIR) });
+    let getattr = done(NFS4, "GETATTR", Facts { status: Some(OK), attributes, ..Facts::default() });
+    place(&mut names, &[done(NFS4, "PUTFH", put), getattr]);
+    let plain = names.find(0, b"plain");
+    assert_eq!(path(&names, plain), ("plain".into(), Some("/data".into()), Role::Directory));
+}
+
+#[test]
+fn below_a_mounted_directory_another_file_system_is_another_export() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv/x");
+    let mut made = |parent, name, handle, fsid| {
+        let attributes = Some(Attributes { fsid: Some((fsid, 0)), ..of_type(FileType::DIR) });
+        let facts = Facts {
+            status: Some(OK),
+            handle: Some(parent),
+            name: Some(name),
+            new_handle: Some(handle),
+            attributes,
+            directory_attributes: None,
+            ..Facts::default()
+        };
+        one(&mut names, done(NFS3, "LOOKUP", facts)).file
+    };
+    made(b"root", b"a", b"a", 7);
+    let inner = made(b"a", b"inner", b"inner", 9);
+    let within = made(b"inner", b"d", b"d", 9);
+    let beside = made(b"a", b"e", b"e", 7);
+    let export = Some("/srv/x/a/inner".into());
+    assert_eq!(path(&names, inner), ("/srv/x/a/inner".into(), export.clone(), Role::Directory));
+    assert_eq!(path(&names, within), ("/srv/x/a/inner/d".into(), export, Role::Directory));
+    assert_eq!(path(&names, beside), ("/srv/x/a/e".into(), Some("/srv/x".into()), Role::Directory));
+}
+
+#[test]
+fn a_file_with_a_number_of_its_own_is_no_export() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv/x");
+    for (name, fsid, kind) in [(b"d", 7, FileType::DIR), (b"f", 9, FileType::REG)] {
+        let attributes = Some(Attributes { fsid: Some((fsid, 0)), ..of_type(kind) });
+        let facts = Facts {
+            status: Some(OK),
+            handle: Some(if name == b"d" { b"root" } else { b"d" }),
+            name: Some(name),
+            new_handle: Some(name),
+            attributes,
+            ..Facts::default()
+        };
+        place(&mut names, &[done(NFS3, "LOOKUP", facts)]);
+    }
+    let file = names.find(0, b"f");
+    assert_eq!(path(&names, file), ("d/f".into(), Some("/srv/x".into()), Role::File));
+}
+
+#[test]
+fn a_root_of_number_zero_has_other_file_systems_below_it_whose_numbers_are_two() {
+    let mut names = Names::default();
+    descend(&mut names, &[(b"plain", b"plain", 0), (b"f", b"f", 0)]);
+    descend(&mut names, &[(b"homes", b"homes", 0)]);
+    for (handle, name) in [(b"homes".as_slice(), None), (b"homes", Some(b"a".as_slice()))] {
+        let put = Facts { status: Some(OK), handle: Some(handle), ..Facts::default() };
+        let attributes = Some(Attributes { fsid: Some((0x1234, 0x9876)), ..of_type(FileType::DIR) });
+        let getattr = done(NFS4, "GETATTR", Facts { status: Some(OK), attributes, ..Facts::default() });
+        let lookup = Facts { status: Some(OK), name, ..Facts::default() };
+        let getfh = Facts { status: Some(OK), new_handle: name, ..Facts::default() };
+        let mut asked = vec![done(NFS4, "PUTFH", put)];
+        if name.is_some() {
+            asked.extend([done(NFS4, "LOOKUP", lookup), done(NFS4, "GETFH", getfh)]);
+        }
+        asked.push(getattr);
+        place(&mut names, &asked);
+    }
+    let found = names.find(0, b"a");
+    assert_eq!(path(&names, found), ("/homes/a".into(), Some("/homes".into()), Role::Directory));
+}
+
+#[test]
+fn the_way_to_snapshots_within_an_export_is_in_it() {
     let mut names = Names::default();
     descend(
         &mut names,
@@ -359,8 +442,8 @@ fn a_way_to_snapshots_within_an_export_is_in_it() {
     descend(&mut names, &[(b"b", b"b", 9), (b"live", b"bl", 9)]);
     let in_export = |path: &str, export: &str| (path.into(), Some(export.into()), Role::Directory);
     assert_eq!(of(&names, b"al"), in_export("/a/live", "/a"));
-    assert_eq!(of(&names, b"af"), in_export("/a/.snapshot/hourly/f", "/a"));
-    assert_eq!(of(&names, b"bf"), in_export("/b/.snapshot/hourly/f", "/b"));
+    assert_eq!(of(&names, b"af"), inner("/a/.snapshot/hourly"));
+    assert_eq!(of(&names, b"bf"), inner("/b/.snapshot/hourly"));
     assert_eq!(of(&names, b"b0"), in_export("/b/.snapshot", "/b"));
 }
 

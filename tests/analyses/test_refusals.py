@@ -30,6 +30,20 @@ def test_a_wait_lasts_to_the_answer_that_puts_off_no_more() -> None:
     assert pair.frames == (1, 3)
 
 
+def test_a_compound_stops_at_what_was_put_off() -> None:
+    calls = [call(number, "OPEN", took, file=1, **DELAY) for number, took in ((1, 1), (2, 5))]
+    calls += [call(3, "READ", 3, file=2, **DELAY), call(6, "OPEN", 1, file=1, version=4)]
+    steps = [
+        {**operation(number, op), "position": position, "executed": executed}
+        for number, ops in ((1, ("PUTFH", "OPEN")), (2, ("PUTFH", "OPEN")), (3, ("PUTFH", "READ")))
+        for position, (op, executed) in enumerate(zip(ops, (True, number == 3), strict=True))
+    ]
+    with trace_of(calls=calls, operations=steps, files=FILES) as trace:
+        (pair,) = refusals(trace)
+    assert pair.stopped_at == ("PUTFH", "READ")
+    assert pair.refused_s == pytest.approx(0.003)
+
+
 def test_a_call_without_an_object_is_put_off_as_well() -> None:
     calls = [
         call(1, "CREATE_SESSION", 1, **DELAY),

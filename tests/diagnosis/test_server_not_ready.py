@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.servers.refusals import Refusals
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.server_not_ready import RULE
@@ -20,6 +21,8 @@ TAPE = Refusals(
     unfinished=1,
     recalled=1,
     operations=("READ", "WRITE"),
+    stopped_at=("READ", "WRITE"),
+    refused_s=0.001,
     paths=("a/b", "c"),
     longest_s=15.0,
     time_s=25.0,
@@ -47,6 +50,46 @@ def test_a_server_that_holds_state_of_a_client_that_leaves_keeps_its_umount() ->
     (seen,) = seen_by(RULE, nothing(refusals=(leaving,)))
     assert "umount takes that long" in seen.why
     assert [each.action[:22] for each in seen.advice] == ["See which state the se"]
+
+
+@pytest.mark.parametrize("operation", ["PUTROOTFH", "PUTFH"])
+def test_a_handle_that_is_put_off_late_waits_for_who_knows_the_exports(operation: str) -> None:
+    held = replace(TAPE, status="NFS4ERR_DELAY", stopped_at=(operation,), refused_s=5.05)
+    (seen,) = seen_by(RULE, nothing(refusals=(held,)))
+    assert "Half of them took 5.05 s and more to be put off." in seen.seen
+    assert f"put off at {operation}, before anything was done with a file" in seen.why
+    assert "answers at once" not in seen.why
+    assert not any(word in seen.why for word in ("tape", "logged in"))
+    (advice,) = seen.advice
+    assert "rpc.mountd" in advice.action
+    kind = Kind("NetApp Release 9.6.0 (netapp.com)", "implementation", 1, (TAPE.server,), 1)
+    other = nothing(refusals=(held,), software=Software(servers=(kind,)))
+    assert "rpc.mountd" not in str(seen_by(RULE, other)[0].advice)
+
+
+def test_the_root_is_looked_up_however_soon_it_is_put_off() -> None:
+    """Also by a call that belongs to logging in; that of a file may be a volume that moves."""
+    root = replace(
+        TAPE,
+        status="NFS4ERR_DELAY",
+        operations=("SECINFO_NO_NAME",),
+        stopped_at=("PUTROOTFH",),
+        paths=(),
+    )
+    (seen,) = seen_by(RULE, nothing(refusals=(root,)))
+    assert "answers at once" in seen.why
+    assert "rpc.mountd" in seen.why
+    (seen,) = seen_by(RULE, nothing(refusals=(replace(root, stopped_at=("SEQUENCE",)),)))
+    assert "not logged in yet" in seen.why
+    soon = replace(TAPE, status="NFS4ERR_DELAY", stopped_at=("PUTFH",))
+    assert "tape" in seen_by(RULE, nothing(refusals=(soon,)))[0].why
+
+
+def test_what_is_put_off_late_was_not_answered_at_once() -> None:
+    late = replace(TAPE, refused_s=2.0)
+    (seen,) = seen_by(RULE, nothing(refusals=(late,)))
+    assert "did not answer at once" in seen.why
+    assert "tape" in seen.why
 
 
 def test_nfsv4_may_be_delegations_that_the_capture_does_not_show() -> None:

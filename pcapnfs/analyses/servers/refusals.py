@@ -33,7 +33,7 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call server callback op file call_time undecoded",
-        operations="call op file",
+        operations="call position op executed file",
         files="file identity path",
     ),
 )
@@ -68,6 +68,11 @@ class Refusals(Record):
     done so as far as the capture tells."""
     operations: tuple[str, ...]
     """Operations that were put off, most first."""
+    stopped_at: tuple[str, ...]
+    """The operation of each with which it ended, most first: of a compound the one that the server
+    put off, which may be about the handle or the whole server."""
+    refused_s: float
+    """Median time until a call was answered so, seconds."""
     paths: tuple[str, ...]
     """Their objects, the longest wait first; not escaped."""
     longest_s: float | None
@@ -106,6 +111,8 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
             unfinished=integer(row["unfinished"]),
             recalled=integer(row["recalled"]),
             operations=tuple(row["operations"]),
+            stopped_at=tuple(row["stopped_at"]),
+            refused_s=seconds(row["refused"]) or 0.0,
             paths=of_row,
             longest_s=seconds(row["longest"]),
             time_s=seconds(row["time"]) or 0.0,
@@ -177,6 +184,25 @@ _REFUSALS = f"""
              asof left join callbacks
                  on waits.server = callbacks.server and waits.last >= callbacks.recalled
     ),
+    -- What a compound stopped at is the last operation of which its reply has a result.
+    last_steps as (
+        select o.call, arg_max(o.op, o.position) as stopped_at
+        from operations o semi join (select call from told where refused) as put_off using (call)
+        where o.executed group by o.call
+    ),
+    stopped as (
+        select client, server, status_name as status, stopped_at, count(*) as calls
+        from told join last_steps using (call) where refused group by all
+    ),
+    stopped_told as (
+        select client, server, status,
+               list(stopped_at order by calls desc, stopped_at) as stopped_at
+        from stopped group by client, server, status
+    ),
+    refused as (
+        select client, server, status_name as status, median(reply_time - call_time) as took
+        from told where refused group by client, server, status_name
+    ),
     operations_told as (
         select client, server, status, list(op order by calls desc, op) as operations from (
             select client, server, status, op, sum(calls) as calls from placed group by all
@@ -185,11 +211,14 @@ _REFUSALS = f"""
     select client, server, status, sum(calls) as calls, count(*) as waits,
            count(*) filter (ended is null) as unfinished,
            count(*) filter (was_recalled) as recalled, any_value(operations) as operations,
+           coalesce(any_value(stopped_at), []) as stopped_at, any_value(took) as refused,
            coalesce((list(shown order by coalesce(ended, begun) - begun desc, frame, shown)
                 filter (shown is not null))[:10 * $files], []) as files,
            max(ended - begun) as longest, sum(placed.time) as "time",
            sum(placed.time) filter (was_recalled) as recalled_time,
            (list(frame order by coalesce(ended, begun) - begun desc, frame))[:$examples] as frames
     from placed join operations_told using (client, server, status)
+         join refused using (client, server, status)
+         left join stopped_told using (client, server, status)
     group by client, server, status order by sum(placed.time) desc, client, server, status
 """

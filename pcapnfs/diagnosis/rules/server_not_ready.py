@@ -11,6 +11,7 @@ from pcapnfs.analyses.servers.same_calls import MOVED
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules.server_restart import one_name
 from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.systems import is_other_server
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.diagnosis.wording import NO_DELEGATIONS
 
@@ -42,7 +43,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="The server was not ready and asked the client to come again",
             seen=_seen(pair),
             why=_why(pair, clash=clash, grace=grace),
-            advice=((_GRACE,) if grace else ()) + _advice(pair, clash=clash),
+            advice=((_GRACE,) if grace else ())
+            + _advice(pair, clash=clash, other=is_other_server(material, pair.server)),
             calls=pair.calls,
             confidence="certain",
             data=f"{units.counted(pair.calls, 'refusal')} in {units.counted(pair.waits, 'wait')}",
@@ -63,6 +65,9 @@ def _seen(pair: Refusals) -> str:
         text += f"; the longest wait, {units.duration(pair.longest_s)}"
         text += f", was for {pair.paths[0]}" if pair.paths else ""
     text += "."
+    if _held(pair):
+        held = units.duration(pair.refused_s)
+        text += f" Half of them took {held} and more to be put off."
     if pair.recalled:
         text += (
             f" Waits for a delegation that the server recalled: {units.count(pair.recalled)} of "
@@ -123,6 +128,50 @@ _STATE = Advice(
 """What helps there."""
 
 
+HELD_S = 0.5
+"""A call that is put off only after so long was not answered at once: the server waited for
+somebody else. Linux waits 5 s for its daemons, 1 s where all threads are busy."""
+
+ROOT = ("PUTROOTFH", "PUTPUBFH", "SECINFO_NO_NAME")
+"""Operations that need to know what is exported, and no file; what is about the root needs no tape
+and clashes with no delegation."""
+
+HANDLE = (*ROOT, "PUTFH")
+"""Those, and the one that says which file is meant: before it no file was touched either. But a
+server may put it off at once while the volume moves."""
+
+_EXPORTS = (
+    "They were put off at {stopped}, before anything was done with a file: the server looks up "
+    "which export that is, and whether this client may use it. The kernel of a Linux server asks "
+    "rpc.mountd, waits 5 s for it (1 s while all threads are busy), and then puts the call off; "
+    "rpc.mountd in turn waits for DNS, netgroups, LDAP, or a file system that hangs."
+)
+"""Why calls are put off that name no more than a handle."""
+
+_MOUNTD = Advice(
+    "On the server see whether rpc.mountd runs and answers, also for NFSv4, and what it waits for "
+    "(strace -f -p): look-ups of the client's name (getent hosts ADDRESS), netgroups (getent "
+    "netgroup), LDAP, a file system below an export that hangs. Name clients in /etc/exports by "
+    "address or network, or enter them in /etc/hosts of the server."
+)
+_RULES = Advice(
+    "On the server, look with its own tools at what its export rules ask of others: DNS, "
+    "netgroups, LDAP. Name clients there by address or network."
+)
+"""What helps there, of Linux and of other servers."""
+
+
+def _held(pair: Refusals) -> bool:
+    """Whether the server did not put calls off at once."""
+    return pair.refused_s >= HELD_S
+
+
+def _looks_up_exports(pair: Refusals) -> bool:
+    """Whether the server does not know yet what is exported to the client."""
+    stopped = set(pair.stopped_at)
+    return bool(stopped) and stopped <= set(HANDLE if _held(pair) else ROOT)
+
+
 def _leaving(pair: Refusals) -> bool:
     """Whether nothing else was put off but the end of the client's identity."""
     return set(pair.operations) == {"DESTROY_CLIENTID"}
@@ -136,27 +185,37 @@ def _why(pair: Refusals, *, clash: bool, grace: bool) -> str:
         if "JUKEBOX" in pair.status
         else "Linux pauses 0.1 s first, then twice as long each time, up to 15 s"
     )
-    return (
-        "The server answers at once, so service times look good; the program waits all the same: "
-        f"{pause}. "
-        + (
-            (_ENDING if clash else _LOGGING_IN)
-            if _login(pair)
-            else (_RESTARTED if grace else "Reasons are ")
-            + "data on tape or in a cloud tier, a delegation or layout held by "
-            "another client, a snapshot or migration under way, exhausted server resources."
+    if _held(pair):
+        begin = f"The server did not answer at once, and the program waits longer still: {pause}. "
+    else:
+        begin = (
+            "The server answers at once, so service times look good; the program waits all the "
+            f"same: {pause}. "
         )
+    if _looks_up_exports(pair):
+        return begin + _EXPORTS.format(stopped=" and ".join(pair.stopped_at))
+    return begin + (
+        (_ENDING if clash else _LOGGING_IN)
+        if _login(pair)
+        else (_RESTARTED if grace else "Reasons are ")
+        + "data on tape or in a cloud tier, a delegation or layout held by "
+        "another client, a snapshot or migration under way, exhausted server resources."
     )
 
 
 def _login(pair: Refusals) -> bool:
-    """Whether nothing else was put off, and so no call for a file."""
+    """Whether nothing else was put off, and so no call for a file.
+
+    What asks for the root's security comes after a login, but may be put off for its session.
+    """
     return set(pair.operations) <= set(LOGIN)
 
 
-def _advice(pair: Refusals, *, clash: bool) -> tuple[Advice, ...]:
+def _advice(pair: Refusals, *, clash: bool, other: bool) -> tuple[Advice, ...]:
     if _leaving(pair):
         return (_STATE,)
+    if _looks_up_exports(pair):
+        return (_RULES if other else _MOUNTD,)
     if _login(pair):
         kept = (
             Advice(

@@ -204,6 +204,13 @@ def about_what_if(model: Model) -> list[str]:
             "network's, and what the server's storage. If you know the network's (ping), give it "
             "with --rtt."
         )
+    stored = model.verdict is not None and model.verdict.storage == "uneven"
+    if stored and any(each.change in STORED for each in model.what_if):
+        told.append(
+            "Forecasts with other storage take away what stable calls waited beyond a round trip. "
+            "Many of the same kinds did not wait: if the others did so for a thread or for other "
+            "calls, other storage leaves that as it is."
+        )
     named = model.verdict.named if model.verdict is not None else ()
     if "server" in named and any(each.change == "local" for each in model.what_if):
         told.append(

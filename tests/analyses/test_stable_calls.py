@@ -12,6 +12,7 @@ from pcapnfs.analyses.times.stable_calls import (
     crowded,
     more_operations,
     stable_calls,
+    uneven_part,
     waited_share,
 )
 from tests.unit.rows import call, operation, trace_of
@@ -46,6 +47,39 @@ def test_what_calls_behind_others_took_longer_than_those_of_their_kind_is_told()
     assert StableCalls(waited_share=share).waits
     assert not StableCalls(waited_share=share).single
     assert not crowded(times, behind), "most came alone"
+
+
+@pytest.mark.parametrize(("quick", "told"), [(15, True), (14, False)])
+def test_where_a_quarter_of_a_kind_is_as_fast_as_small_calls_its_time_is_no_disks(
+    quick: int, *, told: bool
+) -> None:
+    times = np.where(np.arange(60) < quick, 0.00129, 0.010)
+    kinds = np.zeros(60, np.int16)
+    assert uneven_part(times, kinds, ("CREATE",), 0.001) == (1.0 if told else 0.0)
+    nobody, every = np.zeros(60, np.bool_), np.ones(60, np.bool_)
+    given = (times, nobody, kinds, 60, 0, every)
+    found = stable_calls(*given, operations=("CREATE",), small_s=0.001)
+    assert found.uneven_part == (1.0 if told else 0.0)
+    assert stable_calls(*given, operations=("CREATE",)).uneven_part == 0.0
+
+
+@pytest.mark.parametrize(("kind", "part"), [("MKDIR", 10 / 50), ("SETATTR", 0.0), ("COMMIT", 0.0)])
+def test_a_kind_that_often_has_nothing_to_store_says_nothing_of_others(
+    kind: str, part: float
+) -> None:
+    """Half of 20 calls change nothing; the other half, and 40 WRITEs, take 9 ms."""
+    kinds = (np.arange(60) >= 20).astype(np.int16)
+    times = np.where(np.arange(60) < 10, 0.001, 0.010)
+    assert uneven_part(times, kinds, (kind, "WRITE"), 0.001) == pytest.approx(part)
+
+
+def test_few_calls_tell_nothing_of_all() -> None:
+    times = np.where(np.arange(60) % 2, 0.001, 0.010)
+    assert uneven_part(times[:9], np.zeros(9, np.int16), ("CREATE",), 0.001) == 0.0
+    for many, part in ((42, 1.0), (48, 0.0)):
+        kinds = (np.arange(60) < many).astype(np.int16)
+        assert uneven_part(times, kinds, ("CREATE", "SETATTR"), 0.001) == part
+    assert uneven_part(np.full(20, 0.001), np.zeros(20, np.int16), ("CREATE",), 0.001) == 0.0
 
 
 def test_calls_of_a_kind_that_takes_long_by_itself_waited_for_none() -> None:

@@ -126,6 +126,17 @@ def test_nor_do_they_make_a_disk_faster() -> None:
     assert storage_of(replace(slow, stable=StableCalls(shown=0.25))) == "disk"
 
 
+def test_where_many_are_as_fast_as_memory_no_disk_makes_the_others_wait() -> None:
+    told = verdict(replace(DISK, stable=StableCalls(uneven_part=0.5)))
+    assert told.storage == "uneven"
+    assert "or something else: many of the same kinds were as fast as from memory" in told.sentence
+    assert "rotating" not in told.sentence
+    assert verdict(replace(DISK, stable=StableCalls(uneven_part=0.49))).storage == "disk"
+    # What is less than a disk takes is so, whatever it waited for.
+    flash = replace(DISK, costs=replace(DISK.costs, persist_s=0.003), stable_s=0.0033)
+    assert storage_of(replace(flash, stable=StableCalls(uneven_part=0.5))) == "flash"
+
+
 def test_data_that_waits_is_no_memory() -> None:
     """Servers in user space store data before they answer, and names when the kernel likes."""
     usual = replace(DISK, costs=replace(DISK.costs, rtt_s=0.0012, persist_s=0.0025))

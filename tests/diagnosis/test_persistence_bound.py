@@ -78,6 +78,20 @@ def test_some_that_came_behind_others_may_make_the_mean() -> None:
     assert any("several streams" in advice.action for advice in seen.advice)
 
 
+def test_where_many_did_not_wait_threads_come_before_a_log_device() -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence", storage="uneven"))
+    assert (seen.severity, seen.confidence) == ("warning", "likely")
+    assert "rotating" not in seen.seen
+    assert seen.seen.endswith("or for storage that is slow for some files or at times.")
+    told = [advice.action for advice in seen.advice]
+    assert "threads" in told[0]
+    assert "perfile" in told[1]
+    assert len([each for each in told if "/proc/fs/nfsd/threads" in each]) == 1
+    waits = StableCalls(waited_share=0.5)
+    (seen,) = seen_by(RULE, bound_by("persistence", storage="uneven", stable=waits))
+    assert len([each for each in seen.advice if "/proc/fs/nfsd/threads" in each.action]) == 1
+
+
 def test_calls_that_came_behind_others_may_have_waited_for_these() -> None:
     (seen,) = seen_by(RULE, bound_by("persistence", stable=StableCalls(crowded=True)))
     assert seen.confidence == "likely"
@@ -249,6 +263,10 @@ def test_where_one_export_is_slower_that_comes_first() -> None:
     assert [each.action for each in seen.advice] == [
         "See slow_export first: one export of that server is slower than another."
     ]
+    # Likewise where many calls were quick, and others took as long as a disk does.
+    uneven = replace(bound_by("persistence", storage="uneven"), exports=Exports((SLOW, QUICK), 2))
+    (seen,) = seen_by(RULE, uneven)
+    assert (seen.severity, len(seen.advice)) == ("note", 1)
     # Not where both are alike, nor where storage was slow for all calls.
     (seen,) = seen_by(RULE, replace(found, exports=Exports((QUICK, QUICK), 2)))
     assert seen.severity == "problem"

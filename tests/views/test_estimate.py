@@ -404,6 +404,18 @@ def test_that_files_are_unlike_is_told() -> None:
     assert not any("took 12.5 s" in line or "differ so much" in line for line in told)
 
 
+def test_that_stable_calls_may_not_have_waited_for_storage_is_said_of_its_forecasts() -> None:
+    told = samples.model()
+    assert told.verdict is not None
+    uneven = replace(told, verdict=replace(told.verdict, storage="uneven"))
+    doubt = "Forecasts with other storage take away what stable calls waited"
+    assert any(line.startswith(doubt) for line in forecasts.about_what_if(uneven))
+    assert not any(line.startswith(doubt) for line in forecasts.about_what_if(told))
+    network = tuple(each for each in uneven.what_if if each.change == "rtt")
+    alone = replace(uneven, what_if=network)
+    assert not any(line.startswith(doubt) for line in forecasts.about_what_if(alone))
+
+
 def test_what_reads_may_wait_for_disks_is_said_to_stay_where_the_server_is_named() -> None:
     """Without the network and persistence a run still has it: that is no run without storage."""
     told = samples.model()

@@ -114,7 +114,9 @@ class Verdict(Record):
     data waits), `names` (as from memory, but calls whose outcome is not known took longer: they may
     have stored data),
     `mixed` (most quick, and storage far slower for some), `mostly` (as from memory, but some took
-    as long as a disk does, for a reason that is not known); None where no call is stable."""
+    as long as a disk does, for a reason that is not known), `uneven` (as long as a disk takes on
+    average, but many of the same kinds as fast as from memory: a wait for a thread or for other
+    calls, or storage that is slow for some files); None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts, largest first; of the only client's run without what lies between mount and first
     use, or last use and unmount, and without pauses of 30 s or more in which it waited for nothing

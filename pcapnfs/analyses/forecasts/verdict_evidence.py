@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.forecasts.formula import Costs
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
-from pcapnfs.analyses.times.stable_calls import StableCalls
+from pcapnfs.analyses.times.stable_calls import FAST_DIFFERENCE_S, StableCalls
 from pcapnfs.analyses.wire.full_windows import FullWindow
 from pcapnfs.analyses.wire.held_segments import AckWaits
 from pcapnfs.analyses.wire.loss_rate import LossRate
@@ -33,9 +33,6 @@ ROTATION_S = (0.004, 0.012)
 """Rotational latency and seek of a disk: half a turn takes 2 ms at 15,000 and 5.6 ms at 5,400
 turns a minute, and a seek 3 to 9 ms. A disk behind a write cache that survives a power failure
 answers faster."""
-
-FAST_DIFFERENCE_S = 0.0003
-"""Below this, a stable call costs no more than a log device or a cache would take."""
 
 FAST_RATIO = 1.5
 """And when it takes less than so many round trips, it may not have been on any storage at all."""
@@ -78,6 +75,9 @@ STORAGE = {
     "names": "names and attributes are changed as fast as in memory, and whether data waits cannot "
     "be seen: the outcome of calls that took longer is not known",
     "mixed": "most were quick, and some took far longer: slow for a while, or for some files",
+    "uneven": "many of the same kinds were as fast as from memory, which a disk without a write "
+    "cache never is: the others may have waited for a thread, for other calls, or for storage that "
+    "is slow for some files",
     "mostly": "as fast as from memory: an async export, or a log device or protected write cache; "
     "why some took as long as a disk does, or longer, the capture does not tell",
 }
@@ -218,6 +218,8 @@ def storage_of(evidence: Evidence) -> str | None:
     persist = costs.persist_s / (evidence.stable.shown or 1.0) / evidence.stable.operations
     if persist < ROTATION_S[0]:
         return "flash"
+    if evidence.stable.uneven_part >= USUAL:
+        return "uneven"
     return "disk" if persist <= ROTATION_S[1] else "slow"
 
 

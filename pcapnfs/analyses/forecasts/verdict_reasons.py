@@ -97,6 +97,9 @@ AS_LONG = 0.5
 """What a slow server takes for a small call, as a part of what stable calls take beyond a round
 trip: from here on it is not told what the storage looks like."""
 
+DEPENDS = ("disk", "slow", "mixed", "uneven")
+"""What storage looks like only if calls did not wait for others; it may be faster."""
+
 UNSEEN = "time without a known call"
 """What `unknown` is called where the capture lacks much."""
 
@@ -369,16 +372,18 @@ def _on_storage(evidence: Evidence, storage: str | None) -> str:
         return ", or until the server had done others: calls queue there"
     if _slow_told(evidence, storage):
         return ""  # When it was slow is told, and calls that waited for no other show it.
-    if evidence.stable.crowded and storage in ("disk", "slow", "mixed"):
+    if evidence.stable.crowded and storage in DEPENDS:
         return ", or until other calls were done, which were under way when most of them came"
-    if evidence.stable.waits and storage in ("disk", "slow", "mixed"):
+    if evidence.stable.waits and storage in DEPENDS:
         return ", or until other calls were done, behind which some of them came"
     if _slow(evidence) and _served_usually_s(evidence) >= AS_LONG * evidence.costs.persist_s:
         return ", or for what small calls, too, wait for at that server"
+    if storage == "uneven":
+        return f", or something else: {STORAGE[storage]}"
     held = ""
     if evidence.stable.several:
         held = f", {evidence.stable.operations:.1f} stable operations in each"
-    return held + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "data", "mixed") else "")
+    return held + (f": {STORAGE[storage]}" if storage in (*DEPENDS, "data") else "")
 
 
 def _slow_told(evidence: Evidence, storage: str | None) -> SlowStorage | None:

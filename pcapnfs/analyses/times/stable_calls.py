@@ -37,6 +37,21 @@ LONGER = 1.5
 waited for these. That of calls that did not differs less: half as much is what luck makes of it."""
 
 
+FAST_DIFFERENCE_S = 0.0003
+"""Below this, a stable call costs no more beyond a small one than a log device or a cache would
+take."""
+
+QUICK = 0.25
+"""Part of the calls of a kind from which on so quick ones are no exception of it: a disk without a
+write cache lets none pass."""
+
+STORING = (
+    "CREATE", "LINK", "MKDIR", "MKNOD", "OPEN", "REMOVE", "RENAME", "RMDIR", "SYMLINK", "WRITE",
+)  # fmt: skip
+"""Stable operations that always have something to store: a COMMIT or a SETATTR may find that it was
+stored, or changes nothing, and is quick with any disk."""
+
+
 class StableCalls(Record):
     """The stable calls of all clients or of one."""
 
@@ -57,6 +72,11 @@ class StableCalls(Record):
     """Those that waited for storage where their kind usually did not; None without any."""
     slow_part: float = 0.0
     """What these took longer, as a part of what all took beyond a round trip, 0…1."""
+
+    uneven_part: float = 0.0
+    """What those of kinds took of which a quarter and more were as fast as small calls, as a part
+    of what all of kinds took that always have something to store, beyond a small call, 0…1; 0 where
+    these are less than a quarter of what all kinds took."""
 
     @property
     def single(self) -> bool:
@@ -130,6 +150,32 @@ def waited_share(
     return max(0.0, longer / whole) if came >= LEAST_CALLS else 0.0
 
 
+def uneven_part(
+    service_s: NDArray[np.float64],
+    operation: NDArray[np.int16],
+    operations: tuple[str, ...],
+    small_s: float,
+) -> float:
+    """What of the time of some calls those of kinds took of which many were as fast as small calls.
+
+    Args:
+        service_s: What they took, seconds.
+        operation: The kind of each.
+        operations: What kinds are called.
+        small_s: What a call takes that needs no storage, seconds.
+    """
+    beyond = np.maximum(service_s - small_s, 0.0)
+    whole, uneven = 0.0, 0.0
+    for kind in distinct(operation).tolist():
+        if operations[kind] not in STORING:
+            continue
+        mine = beyond[operation == kind]
+        whole += float(mine.sum())
+        if len(mine) >= FEW and float((mine < FAST_DIFFERENCE_S).mean()) >= QUICK:
+            uneven += float(mine.sum())
+    return uneven / whole if whole > 0 and whole >= QUICK * float(beyond.sum()) else 0.0
+
+
 def more_operations(trace: Trace) -> dict[str, int]:
     """By client, the stable operations of its stable compounds beyond one each."""
     return {
@@ -158,7 +204,9 @@ def stable_calls(
     more: int,
     shows: NDArray[np.bool_],
     *,
+    operations: tuple[str, ...] = (),
     rtt_s: float | None = None,
+    small_s: float | None = None,
     slow: SlowStorage | None = None,
     untold: bool = True,
 ) -> StableCalls:
@@ -171,7 +219,9 @@ def stable_calls(
         calls: All of them.
         more: Stable operations of theirs beyond one each.
         shows: Which of those that show persistence tell what the storage is.
+        operations: What their kinds are called.
         rtt_s: The round trip, seconds; None when nothing tells.
+        small_s: Median of the calls that need no storage, seconds; None without any.
         slow: Those for which storage was slow; None without any.
         untold: Whether they waited for others, where too few came first to tell.
     """
@@ -186,4 +236,7 @@ def stable_calls(
         late_part=min(1.0, late / whole) if whole else 0.0,
         slow=slow,
         slow_part=min(1.0, slow.time_s / whole) if slow and whole else 0.0,
+        uneven_part=0.0
+        if small_s is None
+        else uneven_part(service_s, operation, operations, small_s),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.forecasts.verdict_reasons import when_slow
+from pcapnfs.analyses.forecasts.verdict_reasons import DEPENDS, when_slow
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.one_by_one import one_by_one
@@ -48,6 +48,9 @@ STORAGE = {
     "mixed": "Most were quick, and some took far longer: storage was slow for a while, or for some "
     "files.",
     "mostly": "Most were as fast as from memory.",
+    "uneven": "But many of the same kinds were as fast as small calls, which with a disk without a "
+    "write cache none is: the others may have waited for a thread or processor of the server, for "
+    "other calls, or for storage that is slow for some files or at times.",
 }
 
 STREAMS = Advice(
@@ -235,6 +238,10 @@ def _storage(
     some = _slow(found)
     if some is not None and _of_an_export(material, values, found):
         severity, advice = "note", (EXPORT,)  # What is to be done stands there.
+    elif found.verdict.storage == "uneven":
+        apart = _of_an_export(material, values, found)
+        severity = "note" if apart else "warning" if severity == "problem" else severity
+        advice = (EXPORT,) if apart else (THREADS, *SCATTERED, *advice)
     elif some is not None:
         advice = (*(SLOWED if some.while_ns else SCATTERED), *advice)
         if severity == "warning" and not named:
@@ -296,7 +303,7 @@ def _helping(found: Bottleneck, advice: Sequence[Advice], *, in_order: bool) -> 
     for place, each in enumerate(advice):
         if each is not STREAMS or not (found.stable.crowded or in_order):
             yield each
-        if place == 0 and (found.stable.crowded or found.stable.waits):
+        if place == 0 and each is not THREADS and (found.stable.crowded or found.stable.waits):
             yield THREADS
 
 
@@ -322,10 +329,6 @@ def _storage_like(found: Bottleneck, *, queues: bool) -> str:
     if storage in DEPENDS and found.stable.crowded:
         return CROWDED
     return WAITED if storage in DEPENDS and found.stable.waits else STORAGE[storage]
-
-
-DEPENDS = ("disk", "slow", "mixed")
-"""What storage looks like only if calls did not wait for others; it may be faster."""
 
 
 def _operations(found: Bottleneck) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.servers.server_times import server_times
+from pcapnfs.analyses.wire.round_trip import round_trips
+from tests.analyses.test_clock_ticks import calls as ticking
+from tests.analyses.test_clock_ticks import every
+from tests.analyses.test_clocks_apart import ahead
 from tests.analyses.test_slower_path import slow
 from tests.analyses.test_tcp_stalls import asked, at
-from tests.unit.rows import MILLISECOND, Row, call, file, trace_of
+from tests.unit.rows import MILLISECOND, Row, call, file, meta, trace_of
 
 NEAR: Row = {
     "connection": 0,
@@ -91,6 +95,27 @@ def test_the_round_trip_takes_nothing_of_the_clock_at_the_server() -> None:
         (found,) = server_times(trace)
     assert found.mean_s == pytest.approx(0.004)
     assert found.time_s == pytest.approx(10 * 0.004)
+
+
+@pytest.mark.parametrize("acked_first", [0, 39])
+def test_where_nothing_tells_the_networks_part_nothing_tells_the_servers(acked_first: int) -> None:
+    """Segments that were acknowledged before they came are of another clock: no round trip."""
+    calls = [call(number, "LOOKUP", 5) for number in range(1, 41)]
+    connection = {**NEAR, **ahead(40, acked_first, 0.2 if acked_first else None)}
+    with trace_of(calls=calls, connections=[connection]) as trace:
+        assert (round_trips(trace).pairs[0].server_side.rtt_s is None) == bool(acked_first)
+        assert len(server_times(trace)) == (0 if acked_first else 1)
+
+
+def test_by_a_clock_that_ticks_a_round_trip_that_takes_no_time_takes_a_tick_at_most() -> None:
+    rows = [
+        {**ticked, "op": "LOOKUP", "reply_first_time": ticked["reply_time"]}
+        for ticked in ticking(every(10, 100), 30 * MILLISECOND)
+    ]
+    with trace_of(meta(packets=200), calls=rows, connections=[{**NEAR, "ack_rtt": 0}]) as trace:
+        assert round_trips(trace).pairs[0].server_side.rtt_s is None
+        (found,) = server_times(trace)
+    assert found.median_s == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize("turns", [0, 40])

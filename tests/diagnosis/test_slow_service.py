@@ -365,3 +365,21 @@ def test_what_is_large_is_of_the_time_in_which_the_client_was_active(
     active = bound_by("server", **left)
     seen = seen_by(RULE, replace(active, server_times=(replace(COLD, time_s=time_s),)))
     assert bool(seen) is told
+
+
+@pytest.mark.parametrize(("median_s", "told"), [(0.005, False), (0.0051, True)])
+def test_by_a_clock_that_ticks_a_median_may_be_a_tick_too_long(
+    median_s: float, *, told: bool
+) -> None:
+    slow = replace(LOOKUPS, median_s=median_s, sure_s=median_s, mean_s=median_s)
+    exact = found(slow)
+    assert seen_by(RULE, exact)
+    ticks = replace(exact, trust=replace(exact.trust, clock_tick_s=0.004))
+    assert bool(seen_by(RULE, ticks)) is told
+    warm = replace(
+        found(replace(slow, median_s=0.02, sure_s=0.02)),
+        warm_calls=(replace(WARM, median_s=median_s),),
+    )
+    ticks = replace(warm, trust=replace(warm.trust, clock_tick_s=0.004))
+    (seen,) = seen_by(RULE, ticks)
+    assert ("even for what it has in memory" in seen.title) is told

@@ -4,6 +4,9 @@ Takes a trace; gives for each server and operation the service time, without the
 trip between capture and server (that of the connection, where its way is longer than that of
 others), nor the time for which a reply had to wait for those before it on its connection. Where
 nothing but a bound of the round trip is known, that much is left out: it may all be the network's.
+So may all that calls take where nothing tells a round trip, as between two clocks that are apart:
+what the server takes of it is not known then, and it has no times here. By a clock that ticks too
+slowly to tell the round trip, that took a tick at most.
 A call that the server had not received when it acknowledged less of it (`unreceived_time`) took no
 longer there than from that ACK to the reply. Calls sent again, those that stood still for lost
 segments or were under way while the path was longer, and calls that failed are left out; a LOOKUP
@@ -21,7 +24,8 @@ from pcapnfs.analyses.asking.examples import EXAMPLES
 from pcapnfs.analyses.asking.statuses import NOENT
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.asking.values import integer, number, seconds
-from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured import clock_ticks, traffic
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.times import shares
 from pcapnfs.analyses.times.showing import SMALL_OPERATIONS
 from pcapnfs.analyses.wire import own_ways as _own_ways
@@ -44,6 +48,7 @@ TIMED_READS = columns.together(
     slower_path.READS,
     tcp_stalls.STALLED_READS,
     traffic.READS,
+    clock_ticks.READS,
     columns.of(
         calls="call connection mount server op stability call_frame call_time unreceived_time "
         "reply_first_time srt first_arrived",
@@ -131,6 +136,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
                arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES}),
                coalesce(any_value(late), 0)
         from timed left join late using (server, op, stability)
+        where network_told
         group by server, op, stability order by time desc, server, op
         """,
         values,
@@ -193,7 +199,7 @@ _BY_FILE = f"""
         from timed join (
                  select call, file from calls where {among("stability", DATA)}
              ) as told using (call)
-        where file is not null group by server, op, stability, file
+        where file is not null and network_told group by server, op, stability, file
     )
     select server, op, stability, arg_max(file, (time, -file::bigint)), max(time)
     from by_file group by server, op, stability
@@ -206,8 +212,9 @@ def timed(
     """SQL: some calls with the time that they were at the server, as the CTE `timed` of a query.
 
     It holds `call`, `server`, `op`, `stability`, `call_frame`, `share`, `srt`, the nanoseconds that
-    the server `took`, and those of it that are `sure` to be the server's. Those that stood still,
-    and those of a longer path, are left out.
+    the server `took`, and those of it that are `sure` to be the server's; and whether the network's
+    part is left out of them, or anything tells it, `network_told`. Those that stood still, and
+    those of a longer path, are left out.
 
     Args:
         trace: The trace.
@@ -219,12 +226,15 @@ def timed(
         The SQL, and the values that it takes.
     """
     shares.register(trace)
+    tick_s = clock(trace).tick_s
     halves = {
         (pair.client, pair.server): (
-            round((pair.server_side.rtt_s or 0.0) * NANOSECONDS),
+            round(rtt_s * NANOSECONDS),
             round(scatter_s(pair.server_side) * NANOSECONDS),
         )
         for pair in round_trips(trace).pairs
+        for rtt_s in (tick_s if pair.server_side.rtt_s is None else pair.server_side.rtt_s,)
+        if rtt_s is not None
     }
     mounts = traffic.mounts(trace) if mounts is None else mounts
     # By how much a path is longer changes while a queue on it fills: of that, the least is known.
@@ -248,19 +258,21 @@ def timed(
                    least(reply_first_time - call_time - coalesce(own, network, 0)
                          - coalesce(queued, 0), reply_first_time - unreceived_time) as longest,
                    greatest(longest, 0) as took,
-                   greatest(took - coalesce(scatter, 0), 0) as sure
+                   greatest(took - coalesce(scatter, 0), 0) as sure,
+                   coalesce(own, network) is not null as network_told
             from calls join shares using (call) left join halves using (mount)
                  left join ways using (connection) left join queues using (call)
                  {longer} {tcp_stalls.left_out(trace)}
             where {shares.where(which)}
         )
     """
+    timed_mounts = {mount: halves[pair] for mount, pair in mounts.items() if pair in halves}
     return sql, {
         "connections": given.text(way.connection for way in ways),
         "own": given.text(way.rtt_ns for way in ways),
-        "mounts": given.text(mounts),
-        "halves": given.text(halves.get(pair, (0, 0))[0] for pair in mounts.values()),
-        "scatters": given.text(halves.get(pair, (0, 0))[1] for pair in mounts.values()),
+        "mounts": given.text(timed_mounts),
+        "halves": given.text(network for network, _ in timed_mounts.values()),
+        "scatters": given.text(scatter for _, scatter in timed_mounts.values()),
     }
 
 

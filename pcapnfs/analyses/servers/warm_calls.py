@@ -91,7 +91,7 @@ def warm_calls(trace: Trace, times: Sequence[ServerTime]) -> tuple[WarmCalls, ..
             select server, count(*) as calls, median(sure)::bigint as took,
                    arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES}) as frames
             from timed join known using (call)
-            where known and share >= {ALONE} * srt
+            where network_told and known and share >= {ALONE} * srt
             group by server
         )
         select server, any_value(warm.calls), any_value(warm.took), any_value(warm.frames),

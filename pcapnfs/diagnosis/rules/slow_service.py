@@ -139,14 +139,20 @@ def busy(material: Material, server: str | None, values: Values) -> WarmCalls | 
         server: Its address; None: any of them, the slowest.
         values: The thresholds.
     """
+    limit_s = values[SMALL.name] + _tick_s(material)
     found = [
         each
         for each in material.warm_calls
         if server in (None, each.server)
         and each.calls >= values[LEAST.name]
-        and each.median_s > values[SMALL.name]
+        and each.median_s > limit_s
     ]
     return max(found, key=lambda each: each.median_s, default=None)
+
+
+def _tick_s(material: Material) -> float:
+    """What a time may be too long by the capture's clock, seconds."""
+    return material.trust.clock_tick_s or 0.0
 
 
 def _together(claims: Sequence[Claim], warm: WarmCalls) -> tuple[Claim, ...]:
@@ -174,7 +180,7 @@ def _limits(values: Values) -> dict[str, float]:
 
 def _slow(material: Material, values: Values, large: Sequence[ServerTime]) -> list[ServerTime]:
     """Operations that are slow for no reason of another rule, by server, costliest first."""
-    limits = _limits(values)
+    limits, tick_s = _limits(values), _tick_s(material)
     # Where the link is full, data waits for it, and not for the server.
     moving = bound.names(material, "transfer")
     # Where small calls stand behind others, server_overload says so, and what for.
@@ -197,7 +203,7 @@ def _slow(material: Material, values: Values, large: Sequence[ServerTime]) -> li
         and waiting[each.server, each.row] < each.time_s / 2
         # Where most were late on the path, the others may have been without being seen so.
         and each.late <= each.calls
-        and (each.sure_s > limits[each.kind] or each in large)
+        and (each.sure_s > limits[each.kind] + tick_s or each in large)
         and not (moving if each.kind != "small" else each.server in queueing)
     )
     return sorted(slow, key=lambda each: (each.server, -each.time_s))

@@ -514,6 +514,12 @@ def late_answers() -> Row:
     }
 
 
+def near() -> Row:
+    """One of the other client, whose handshake tells that the network takes nothing."""
+    to_server = {"client": NETWORK, "server": "10.0.0.1"}
+    return {"transport": "TCP", **to_server, "handshake": True, "syn_rtt": 1_000, "ack_rtt": 80_000}
+
+
 @pytest.mark.parametrize(
     ("op", "stability", "code"),
     [
@@ -528,7 +534,7 @@ def test_a_clients_round_trip_that_is_a_bound_is_told_as_one(
     """One of whose path calls of one kind are all that is known; READs may wait for a disk."""
     calls = calls_of(IDLE, 0, op, 8, 50, stability=stability, connection=7)
     rows = [*waits_for_network(), *calls]
-    ways = [late_answers()]
+    ways = [late_answers(), near()]
     with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=ways) as trace:
         measured, found = measure(trace), model(trace)
         given = model(trace, Overrides(rtt_s=0.002))

@@ -110,3 +110,11 @@ def test_the_first_few_are_told() -> None:
     rows = [row for last in range(3, 3 + TOLD + 2) for row in waits_for_disk(f"10.0.0.{last}")]
     found = foretold(rows)
     assert (found.client_number, len(found.clients)) == (TOLD + 2, TOLD)
+
+
+def test_nothing_is_foretold_without_a_network_of_which_nothing_is_known() -> None:
+    rows = [*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)]
+    for client in foretold(rows).clients:
+        assert "local" not in times_of(client)
+    for client in foretold(rows, Overrides(rtt_s=0.0005)).clients:
+        assert "local" in times_of(client)

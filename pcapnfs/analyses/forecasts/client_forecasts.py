@@ -174,7 +174,7 @@ def _what_if(
         held = parts_of(held_down(moved, added + shorter - network, added))
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network, **held))
     noticed_s = NOTICED * (clock.active_s - clock.away_s)
-    undivided = clock.undivided and given.rtt_s is None
+    undivided = given.rtt_s is None and (clock.undivided or clock.network_rtt_s is None)
     if told and not (undivided and costs.round_trips_s >= noticed_s):
         remote = part_of_other(clock.remote_s * costs.concurrency, costs)
         spared = (clock.network_rtt_s or 0.0) if undivided else network

@@ -128,7 +128,7 @@ def scenarios(
     if locked.whole_s >= NOTICED * measured.worked_s > 0:
         yield on_top("unlocked", None, _without(locked, measured))
     # Of what cannot be told from the network, a local disk may take as long as the server's.
-    undivided = measured.undivided and given.rtt_s is None
+    undivided = given.rtt_s is None and (measured.undivided or measured.path.rtt_s is None)
     if told and not (undivided and costs.round_trips_s >= NOTICED * measured.worked_s):
         remote = part_of_other(by_file(measured, measured.remote_s), base.costs)
         spared = (measured.path.rtt_s or 0.0) if undivided else network

@@ -331,6 +331,20 @@ def test_what_small_calls_wait_behind_data_on_the_link_is_not_the_servers(moving
     assert served_s < 0.02 if measured.mostly_moving else served_s > 50 * 0.019 / 2
 
 
+@pytest.mark.parametrize("persist_ms", [100, 5])
+def test_where_nothing_tells_the_network_a_run_without_it_is_foretold_where_that_is_no_matter(
+    persist_ms: float,
+) -> None:
+    """Small calls show the round trip, and no TCP which part of it a local disk spares."""
+    with trace_of(files=objects(), calls=run(persist_ms=persist_ms)) as trace:
+        measured, found = measure(trace), model(trace)
+        given = model(trace, Overrides(rtt_s=0.0005))
+    assert measured.rtt_s == pytest.approx(0.001)
+    assert measured.path.rtt_s is None
+    assert ("local" in {each.change for each in found.what_if}) is (persist_ms == 100)
+    assert "local" in {each.change for each in given.what_if}
+
+
 def test_what_one_file_moved_is_not_taken_from_runs_without_it() -> None:
     """A third of the resamples lack the only file that took 2 s on the wire."""
     rows = run()

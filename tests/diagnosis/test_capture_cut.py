@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.capture_cut import RULE
 from pcapnfs.record import replace
@@ -51,6 +53,22 @@ def test_data_alone_is_no_harm() -> None:
     (seen,) = seen_by(RULE, cut(100, 0))
     assert seen.seen.endswith("All messages could be read to their end all the same.")
     assert seen_by(RULE, cut(0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("share", "told", "severity"), [(0.009, "0.9 %", "note"), (0.01, "1.0 %", "warning")]
+)
+def test_what_tells_no_call_was_not_read(share: float, told: str, severity: str) -> None:
+    """What is seen was read in full, as mounts on another connection."""
+    found = cut(100, 0)
+    sealed = replace(found.trust.sealed, cut_connections=1, cut_bytes=4096, cut_share=share)
+    (seen,) = seen_by(RULE, replace(found, trust=replace(found.trust, sealed=sealed)))
+    assert seen.severity == severity
+    assert seen.seen == (
+        "100 of 200 packets were cut at 96 bytes; 100 KiB of payload are missing. Of 1 connection, "
+        f"with {told} of all payload, no call can be seen: packets were cut before a call tells "
+        "what it is."
+    )
 
 
 def test_what_is_left_tells_where_they_were_cut_if_the_file_does_not() -> None:

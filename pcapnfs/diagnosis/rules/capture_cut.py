@@ -11,10 +11,12 @@ from pcapnfs.diagnosis.recapture import capture_again
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.captured.trust import Trust
     from pcapnfs.diagnosis.material import Material
 
 GRAVE = Threshold(
-    "capture_cut.grave", 0.01, "share", "messages that could not be read to their end: a warning",
+    "capture_cut.grave", 0.01, "share", "messages that could not be read to their end, or payload "
+    "of connections of which no call can be seen: a warning",
     "default of this tool",
 )  # fmt: skip
 
@@ -29,7 +31,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         return
     cut = trust.undecoded_reasons.get(REASON, 0)
     messages = trust.rpc_calls + trust.rpc_replies
-    grave = cut >= values[GRAVE.name] * max(messages, 1) and cut > 0
+    hidden = (trust.sealed.cut_share or 0.0) >= values[GRAVE.name]
+    grave = hidden or (cut >= values[GRAVE.name] * max(messages, 1) and cut > 0)
     verb = "was" if trust.truncated_packets == 1 else "were"
     limit = f" at {units.count(capture.cut_to)} bytes" if capture.cut_to else ""
     if not limit and trust.kept_bytes is not None:
@@ -41,12 +44,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         seen=f"{units.count(trust.truncated_packets)} of "
         f"{units.counted(capture.packets, 'packet')} {verb} cut{limit}; "
         f"{units.size(trust.truncated_bytes)} of payload are missing. "
-        + (
-            f"{units.count(cut)} of {units.counted(messages, 'message')} could not be read to "
-            f"{'its' if cut == 1 else 'their'} end."
-            if cut
-            else "All messages could be read to their end all the same."
-        ),
+        f"{_unread(trust, cut, messages)}",
         why="What lies beyond is unknown: names, attributes and results late in a compound, and "
         "all messages that begin further on in the same packet (with segmentation offload, one "
         "packet holds up to 64 KiB). Times and sizes of what can be seen are right.",
@@ -64,6 +62,23 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         confidence="certain",
         data=units.counted(messages, "message"),
     )
+
+
+def _unread(trust: Trust, cut: int, messages: int) -> str:
+    """What could not be read for it: whole connections, messages, or nothing."""
+    told = []
+    if trust.sealed.cut_connections:
+        connections = units.counted(trust.sealed.cut_connections, "connection")
+        told.append(
+            f"Of {connections}, with {units.share(trust.sealed.cut_share)} of all payload, no call "
+            "can be seen: packets were cut before a call tells what it is."
+        )
+    if cut:
+        told.append(
+            f"{units.count(cut)} of {units.counted(messages, 'message')} could not be read to "
+            f"{'its' if cut == 1 else 'their'} end."
+        )
+    return " ".join(told) or "All messages could be read to their end all the same."
 
 
 RULE = Rule(

@@ -354,7 +354,7 @@ def test_neither_verdict_nor_forecast_holds_it() -> None:
     assert budget.total.client_s == pytest.approx(2.39)
     # No other call was under way when the first use came.
     assert line.idle_s[3] == 0.0
-    assert not line.behind()[3]
+    assert not line.behind[3]
 
 
 def test_it_is_left_out_once_where_it_is_long() -> None:

@@ -57,6 +57,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "unmoved_s": np.zeros(1),
         "idle_s": gaps,
         "alone": yes,
+        "behind": no,
     }
     return Timeline(**(columns | changes))  # type: ignore[arg-type]
 

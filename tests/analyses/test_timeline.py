@@ -49,6 +49,14 @@ def test_time_is_shared_while_calls_overlap_and_the_clients_own_between() -> Non
     assert found.alone.tolist() == [False, False, True, True]
 
 
+def test_a_call_that_comes_as_the_one_before_ends_is_behind_none() -> None:
+    """By a clock that ticks every 4 ms, as the reply before; the last came while two were."""
+    calls = [at(1, 0, 4), at(2, 4, 12), at(3, 12, 12), at(4, 12, 16), at(5, 16, 24), at(6, 20, 20)]
+    with trace_of(calls=calls) as trace:
+        found = timeline(trace, {})
+    assert found.behind.tolist() == [False, False, False, False, False, True]
+
+
 def test_a_capture_elsewhere_has_seen_less_than_the_client_waited() -> None:
     calls = [at(1, 10, 11, connection=3), at(2, 15, 16, connection=3)]
     with trace_of(calls=calls) as trace:

@@ -138,7 +138,7 @@ def test_what_a_burst_waits_for_itself_is_no_other_disk() -> None:
     assert forecasts["overlap"] == pytest.approx(after.span_s, rel=0.25)
 
 
-@pytest.mark.parametrize(("alone", "share", "told"), [(320, 0.2, True), (1500, 0.06, False)])
+@pytest.mark.parametrize(("alone", "share", "told"), [(320, 0.2, True), (900, 0.09, False)])
 def test_what_few_wait_for_one_another_is_told_apart_where_it_is_a_tenth(
     alone: int, share: float, told: bool
 ) -> None:

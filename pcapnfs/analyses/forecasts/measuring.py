@@ -247,7 +247,7 @@ def measure(
         arrival=together(known.arrivals.values()),
         stable=stable_calls(
             calls.service_s[calls.timed],
-            calls.behind()[calls.timed],
+            calls.behind[calls.timed],
             calls.operation[calls.timed],
             int(calls.stable.sum()),
             sum(known.more_operations.values()),
@@ -332,7 +332,7 @@ def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:
     Empty where those that came while others were under way did not take longer than the rest: to
     ask for each what it waited for takes a while. Several servers are taken as one for that.
     """
-    late = calls.behind()
+    late = calls.behind
     alone = calls.service_s[calls.small & ~late]
     behind = calls.service_s[calls.small & late]
     waits = waits_by_client(trace) if may_wait(alone, behind) else ()

@@ -435,7 +435,7 @@ def client_clocks(
     means, active = _means(calls), _active(calls)
     own_calls = by_group(calls.intervals.group, calls.intervals.groups)
     members = by_group(line.client, len(calls.clients))
-    behind = line.behind()
+    behind = line.behind
     # Of clients that call at the same time, one may always be first.
     waited_for_others = crowded(line.service_s[line.timed], behind[line.timed])
     found = []

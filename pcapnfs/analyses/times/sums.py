@@ -52,19 +52,24 @@ def as_one_group(intervals: Intervals, chosen: Flags) -> Intervals:
     return replace(intervals, group=np.where(chosen, np.int32(0), np.int32(-1)), groups=1)
 
 
-def by_begin(intervals: Intervals, number: int) -> tuple[NDArray[np.int32], Floats, Flags]:
-    """The order of so many calls; in it, the time before each without any, s, and who is alone."""
+def by_begin(intervals: Intervals, number: int) -> tuple[NDArray[np.int32], Floats, Flags, Flags]:
+    """The order of so many calls; in it, the time before each without any, s, and who is alone.
+
+    And which came while another was under way. Not one that came as all others had ended: by a
+    clock that ticks, many come within the tick of the reply before.
+    """
     order, before = np.zeros(number, np.int32), np.zeros(number, np.int64)
     walks.put_in_order((intervals.begin, intervals.end, intervals.group), order, before)
     alone = np.ones(number, np.bool_)
     np.greater(before[1:], 0, out=alone[1:])
     # Behind a gap, what was reached is the call's own end.
     alone[:-1] &= before[1:] >= 0
+    behind = before < 0
     # In the place of what it is worked out from.
     idle_s = before.view(np.float64)
     for piece in pieces(number):
         idle_s[piece] = np.maximum(before[piece], 0) / NANOSECONDS
-    return order, idle_s, alone
+    return order, idle_s, alone, behind
 
 
 def in_seconds(times_ns: NDArray[np.int64], order: NDArray[np.int32]) -> Floats:

@@ -189,6 +189,8 @@ class Timeline(Record):
     """The time right before it in which none was, seconds; without `mount_idle`."""
     alone: Flags
     """No other call was outstanding while it was, nor right before."""
+    behind: Flags
+    """Another call was under way when it came."""
     waited_s: float
     """How long calls were outstanding, added up, seconds: with their transfer, and the time until
     they were tried again."""
@@ -233,19 +235,10 @@ class Timeline(Record):
     seconds."""
     mount_idle: MountIdle = MountIdle()
     """What of the time between calls nobody used a mount."""
-    behind_idle: tuple[int, ...] = ()
-    """Places of the calls right behind that."""
 
     def __len__(self) -> int:
         """Number of calls."""
         return len(self.unit)
-
-    def behind(self) -> Flags:
-        """Whether another call was under way when each came."""
-        behind = self.idle_s <= 0
-        behind[:1] = False
-        behind[list(self.behind_idle)] = False
-        return behind
 
 
 def timeline(
@@ -284,7 +277,7 @@ def timeline(
     rows = spent(calls.kind, intervals, given, chosen)
     share_ns = given.whole
     del refused, putting_off, given
-    order, idle_s, alone = sums.by_begin(intervals, int(chosen.sum()))
+    order, idle_s, alone, behind = sums.by_begin(intervals, int(chosen.sum()))
     unit = facts.pop("unit")[order]
     number = sums.as_they_come(unit)
     stored, place = facts["operation"] >= 0, (order, unit, len(number))
@@ -299,7 +292,7 @@ def timeline(
         lost = replace(lost, idle_s=taken_out.late_s(still, calls, order, idle_s))
     between_s = taken_out.between_s(trace, calls, order, idle_s)
     longer_path = replace(longer_path, idle_s=between_s)
-    mount_idle, behind_idle = _left_out(use, intervals.begin, order, idle_s)
+    mount_idle = _left_out(use, intervals.begin, order, idle_s)
     del intervals
     service_s = sums.in_seconds(service, order)
     del service
@@ -330,6 +323,7 @@ def timeline(
         service_s=service_s,
         idle_s=idle_s,
         alone=alone,
+        behind=behind,
         waited_s=waited_s,
         busy_s=busy_s,
         transfer_s=whole.transfer_s,
@@ -349,7 +343,6 @@ def timeline(
         apart_s=whole.apart_s,
         unmoved_s=whole.unmoved_s,
         mount_idle=mount_idle,
-        behind_idle=behind_idle,
     )
 
 
@@ -582,15 +575,14 @@ def _locked(
 
 def _left_out(
     use: Use, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
-) -> tuple[MountIdle, tuple[int, ...]]:
+) -> MountIdle:
     """Take from the gaps before calls in order, seconds, what of them nobody used a mount.
 
-    How much that is, and the places of these calls. What lies before the first call of all, or
-    behind the last, is in no gap.
+    How much that is. What lies before the first call of all, or behind the last, is in no gap.
     """
-    before_s, after_s, places = 0.0, 0.0, list[int]()
+    before_s, after_s = 0.0, 0.0
     if not use.gaps:
-        return MountIdle(), ()
+        return MountIdle()
     found = np.searchsorted(begin[order], np.array([gap.next_ns for gap in use.gaps]))
     for gap, place in zip(use.gaps, found.tolist(), strict=True):
         if not 0 < place < len(order):
@@ -598,12 +590,11 @@ def _left_out(
         whole_ns = round(float(idle_s[place]) * NANOSECONDS)
         taken_ns = min(gap.time_ns, whole_ns)
         idle_s[place] = (whole_ns - taken_ns) / NANOSECONDS
-        places.append(place)
         if gap.before:
             before_s += taken_ns / NANOSECONDS
         else:
             after_s += taken_ns / NANOSECONDS
-    return MountIdle(before_s, after_s), tuple(places)
+    return MountIdle(before_s, after_s)
 
 
 def _unseen(

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.wire.one_way_delays import LongerWay, longer_ways
 from pcapnfs.analyses.wire.slower_path import SlowerPath, slower_paths
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 AT_CLIENT: Row = {
     "connection": 0,
@@ -22,6 +23,8 @@ AT_CLIENT: Row = {
 """Captured at the client; a round trip takes 2 ms."""
 
 AT_SERVER: Row = {**AT_CLIENT, "syn_rtt": 5_000, "ack_rtt": 2 * MILLISECOND}
+
+TICK_NS = 4 * MILLISECOND
 
 Time = Callable[[float], float]
 """Milliseconds at a time of the capture, seconds."""
@@ -238,3 +241,31 @@ def test_one_stall_is_no_longer_path() -> None:
         for place, row in enumerate(calls[60:100])
     ]
     assert ways(calls[:60] + burst + calls[100:]) == ()
+
+
+def ticked(calls: Sequence[Row]) -> list[Row]:
+    """As the capture's clock tells them which ticks every 4 ms."""
+    rows: list[Row] = []
+    for row in calls:
+        names = [name for name in row if name.endswith("_time")]
+        times = {name: whole(row, name) // TICK_NS * TICK_NS for name in names}
+        took = times["reply_time"] - times["call_time"]
+        rows.append({**row, **times, "srt": took})
+    return rows
+
+
+def once_a_tick(at_s: float) -> float:
+    """What moves the replies from right before a tick of that clock to right behind it."""
+    return 1.9 if at_s == 0 else after(0.7, 0.2, 0.712)(at_s)
+
+
+@pytest.mark.parametrize(("longer_ms", "told"), [(0, False), (28, True)])
+def test_what_a_tick_of_the_captures_clock_makes_later_is_no_path(
+    longer_ms: float, *, told: bool
+) -> None:
+    longer = after(0.7, longer_ms / 2)
+    calls = called(there=longer, back=longer, work=once_a_tick, gap_ms=10)
+    assert bool(ways(calls)) is told
+    with trace_of(meta(packets=800), connections=[AT_CLIENT], calls=ticked(calls)) as trace:
+        assert clock(trace).tick_s == pytest.approx(0.004)
+        assert bool(longer_ways(trace).ways) is told

@@ -27,7 +27,8 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import by_call, given, parts
 from pcapnfs.analyses.asking.arrays import distinct, find, median
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.captured import traffic
+from pcapnfs.analyses.captured import clock_ticks, traffic
+from pcapnfs.analyses.captured.clock_ticks import clock
 from pcapnfs.analyses.wire import round_trip
 from pcapnfs.analyses.wire.message_times import ANSWERED
 from pcapnfs.analyses.wire.round_trip import round_trips
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 READS = columns.together(
+    clock_ticks.READS,
     round_trip.READS,
     traffic.READS,
     columns.of(
@@ -82,7 +84,7 @@ LEAST_NS = 2_000_000
 """What was less longer is no change of the path …"""
 
 TICKS = 2
-"""… nor what was fewer ticks of the clock …"""
+"""… nor what was fewer ticks of the clock, with those of the capture's own where it ticks, …"""
 
 VARIES = 2.0
 """… nor less than so many times what answers usually take longer than the quickest of those
@@ -180,12 +182,14 @@ def longer_ways(trace: Trace) -> LongerWays:
         {name: others[name] for name in ("connection", "call", "came", "took")}, "connection"
     )
     del others
+    tick_ns = (clock(trace).tick_s or 0.0) * NANOSECONDS
     for connection, (pair, mount) in timed.items():
         late = _late(
             small[connection],
             moved.get(mount, nothing_moved),
             others_of.get(connection),
             round((pair.server_side.rtt_s or 0.0) * NANOSECONDS),
+            tick_ns,
         )
         if late is not None:
             found.setdefault((pair.client, pair.server), []).append(late)
@@ -242,7 +246,9 @@ class _Moved(Record):
         return np.array(self.begun[find(self.ended, since)] <= until)
 
 
-def _late(small: Columns, moved: _Moved, others: Columns | None, usual_ns: int) -> Columns | None:
+def _late(
+    small: Columns, moved: _Moved, others: Columns | None, usual_ns: int, tick_ns: float
+) -> Columns | None:
     """Of one connection, the calls that were answered over a longer way; None without any.
 
     Args:
@@ -250,6 +256,7 @@ def _late(small: Columns, moved: _Moved, others: Columns | None, usual_ns: int) 
         moved: The large replies of its client and server.
         others: Its other calls; None without any.
         usual_ns: The usual round trip, ns.
+        tick_ns: The tick of the capture's clock, ns; 0 where it tells microseconds.
 
     Returns:
         The `call` and what it took longer, `inside`; of those that show it when they `came`, how
@@ -268,7 +275,7 @@ def _late(small: Columns, moved: _Moved, others: Columns | None, usual_ns: int) 
     usual = back <= median(back)
     varies = VARIES * median(by_chance[usual])
     back -= np.partition(back, TOGETHER - 1)[TOGETHER - 1]
-    late = back >= max(LEAST_NS, TICKS * tick, varies)
+    late = back >= max(LEAST_NS, TICKS * (tick + tick_ns), varies)
     # What was sent behind a large reply stood behind its bytes.
     late &= ~moved.between(came - back, came)
     if late.sum() < MANY:

@@ -46,6 +46,19 @@ def test_what_storage_takes_behind_a_cache_is_a_note() -> None:
     assert seen.severity == "problem"
 
 
+@pytest.mark.parametrize(("median_s", "told"), [(0.007, 0), (0.0071, 1)])
+def test_by_a_clock_that_ticks_what_takes_a_tick_longer_may_wait_for_no_storage(
+    median_s: float, told: int
+) -> None:
+    """The round trip takes a millisecond, and storage with a cache two at most."""
+    beside = bound_beside(
+        "client", "persistence", 0.2, stable_median_s=median_s, storage="disk", rtt_s=0.001
+    )
+    assert len(seen_by(RULE, beside)) == 1
+    ticks = replace(beside, trust=replace(beside.trust, clock_tick_s=0.004))
+    assert len(seen_by(RULE, ticks)) == told
+
+
 def test_where_calls_queue_it_may_be_the_wait_for_a_thread() -> None:
     (seen,) = seen_by(RULE, bound_by("persistence", queue_s=0.0006))
     assert seen.confidence == "likely"

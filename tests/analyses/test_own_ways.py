@@ -72,6 +72,39 @@ def test_what_may_be_the_servers_is_no_way(change: dict[str, Any]) -> None:
         assert longer_ns(trace) == {}
 
 
+@pytest.mark.parametrize(
+    ("turns_of_each", "syn_rtt", "told"),
+    [
+        ((10, 10, 10), 10_000, [2, 3, 4]),
+        ((10, 10, 9), 10_000, []),
+        # One that tells a way of more than ten eighths is another.
+        ((10, 10, 10), 12_600, []),
+        ((20, 20, 10), 12_600, [2, 3]),
+        ((10, 10, 30), 12_600, [4]),
+    ],
+)
+def test_connections_of_one_longer_way_tell_it_together(
+    turns_of_each: tuple[int, ...], syn_rtt: int, told: list[int]
+) -> None:
+    """As those of a mount with nconnect: none of all their answers was quicker."""
+    quick = {"server_acks": 0, **turns("server", 12_600, 12_600)}
+    ways = [
+        {**far(**quick, syn_rtt=10_000), "connection": 2, "server_turns": turns_of_each[0]},
+        {**far(**quick, syn_rtt=10_000), "connection": 3, "server_turns": turns_of_each[1]},
+        {**far(**quick, syn_rtt=syn_rtt), "connection": 4, "server_turns": turns_of_each[2]},
+    ]
+    with trace_of(connections=[NEAR, *ways], calls=calls()) as trace:
+        assert [way.connection for way in own_ways(trace)] == told
+
+
+def test_a_quicker_answer_is_none_of_a_longer_way() -> None:
+    """The other two have fewer than thirty."""
+    ways = [{**far(server_turns=14), "connection": number} for number in (2, 3)]
+    varies = {**far(**turns("server", 7_900, 10_100, 14)), "connection": 4}
+    with trace_of(connections=[NEAR, *ways, varies], calls=calls()) as trace:
+        assert own_ways(trace) == ()
+
+
 UNTOLD = {"syn_rtt": None, "server_acks": 0, "server_ack_min": None, "server_ack_rtt": None}
 
 

@@ -8,13 +8,16 @@ and server is that of the shorter way, and what the longer one takes would be th
 
 What counts is no single time: a handshake or ACKs without data tell the longer way, and none of
 thirty answers or more was quicker. On a path that varies, and at a server that is busy, some are.
-Of a connection that was captured without either, as in the middle, small calls tell it: none of
-thirty or more was quicker than nearly all of them. READs and stable calls may wait for a disk.
+Connections of which that is told alike are taken together: a client that opens several has few
+answers on each. Of a connection that was captured without either, as in the middle, small calls
+tell it: none of thirty or more was quicker than nearly all of them. READs and stable calls may wait
+for a disk.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
@@ -28,7 +31,7 @@ from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sized
+    from collections.abc import Collection, Iterable, Iterator, Sequence, Sized
 
     from pcapnfs.trace import Trace
 
@@ -81,23 +84,55 @@ def own_ways(trace: Trace) -> tuple[OwnWay, ...]:
     }
     if not any_of(usual):
         return ()
-    found, untold = [], {}
+    found, untold = list[OwnWay](), {}
+    told_of = defaultdict[tuple[str, str], list[_Told]](list)
     for connection, port, client, server, syn, *values in trace.each(_CONNECTIONS):
         acks, ack, turns, least, turn = values
         network = usual.get((client, server))
-        if network is None or turns < LEAST_CALLS or not _longer(least / AGREED, network):
+        if network is None or not _longer(least / AGREED, network):
             continue
         told = [time for time in (syn, ack if acks else None) if time is not None]
         if not told:
-            untold[connection] = port, client, server, network
+            if turns >= LEAST_CALLS:
+                untold[connection] = port, client, server, network
         elif _longer(own := min(told), network) and least >= AGREED * own:
-            own = min(own, integer(turn))
-            found.append(OwnWay(connection, port, client, server, own, own - network))
+            rtt = min(own, integer(turn))
+            way = OwnWay(connection, port, client, server, rtt, rtt - network)
+            told_of[client, server].append(_Told(own, turns, way))
+    for connections in told_of.values():
+        found += _of_enough(connections)
     for connection, least, own in _by_calls(trace, untold):
         port, client, server, network = untold[connection]
         if _longer(own, network) and least >= AGREED * own:
             found.append(OwnWay(connection, port, client, server, own, own - network))
     return tuple(sorted(found, key=lambda way: way.connection))
+
+
+class _Told(NamedTuple):
+    """A connection of which handshake or ACKs tell a longer way, and no answer was quicker."""
+
+    own_ns: int
+    """What they tell, ns."""
+    answers: int
+    """How many there were."""
+    way: OwnWay
+    """The connection."""
+
+
+def _of_enough(connections: Iterable[_Told]) -> Iterator[OwnWay]:
+    """Those of one client and server that have answers enough, with those that tell the same."""
+    alike: list[_Told] = []
+    for each in sorted(connections, key=lambda told: (told.own_ns, told.way.connection)):
+        if alike and AGREED * each.own_ns > alike[0].own_ns:
+            yield from _enough(alike)
+            alike = []
+        alike.append(each)
+    yield from _enough(alike)
+
+
+def _enough(alike: Sequence[_Told]) -> Iterator[OwnWay]:
+    if sum(each.answers for each in alike) >= LEAST_CALLS:
+        yield from (each.way for each in alike)
 
 
 def _longer(own: float, network: int) -> bool:

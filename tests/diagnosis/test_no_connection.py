@@ -163,5 +163,21 @@ def test_answers_that_would_not_be_captured_are_not_missed(syns: int, told: int)
     # By another clock an answer stands before what it answers.
     apart = nothing(vain_connections=(pair,))
     apart = replace(apart, trust=replace(apart.trust, clocks_apart_s=0.005))
-    for found in (alone, apart):
-        assert [each.confidence for each in seen_by(RULE, found)] == ["likely"] * told
+    for found, confidence in ((alone, "possible"), (apart, "likely")):
+        assert [each.confidence for each in seen_by(RULE, found)] == [confidence] * told
+
+
+@pytest.mark.parametrize(
+    ("back", "title"),
+    [
+        (False, "No connection: no answer to the client's SYNs is in the capture"),
+        (True, "The server could not call its client: no answer to its SYNs is in the capture"),
+    ],
+)
+def test_who_answers_in_a_direction_that_was_not_captured_may_have_refused(
+    back: bool, title: str
+) -> None:
+    (seen,) = seen_by(RULE, nothing(vain_connections=(replace(VAIN, alone=True, back=back),)))
+    assert seen.title == title
+    assert "No answer is in the capture for 1 m 30 s; it still waited" in seen.seen
+    assert ("may have refused" in seen.why) is not back

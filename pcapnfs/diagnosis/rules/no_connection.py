@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.wire.vain_connections import VainConnections
     from pcapnfs.confidence import Confidence
     from pcapnfs.diagnosis.material import Material
-    from pcapnfs.meta import Vain
 
 LEAST = Threshold(
     "no_connection.least", 1.0, "s", "from the first SYN to the last, or to the capture's end; "
@@ -85,7 +84,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=_seen(pair),
             why=told.why,
             advice=told.advice,
-            confidence=_confidence(asked, material.trust, unknown=unknown),
+            confidence=_confidence(pair, material.trust, unknown=unknown),
             data=units.counted(asked.syns, "SYN"),
             frames=(asked.frame,),
             claims=claims,
@@ -94,8 +93,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
-def _confidence(asked: Vain, trust: Trust, *, unknown: bool) -> Confidence:
+def _confidence(pair: VainConnections, trust: Trust, *, unknown: bool) -> Confidence:
     """How sure it is that there was no answer, and not merely none in the capture."""
+    asked = pair.asked
+    if pair.alone:
+        return "possible"
     if asked.syns > 1 or asked.refusals:
         return "likely" if unknown else "certain"
     # A server that is gone leaves calls without answers; and of what was cut, replies lack calls.
@@ -113,7 +115,7 @@ def _seen(pair: VainConnections) -> str:
     text += (
         f" to port {asked.port}{' of its client' if pair.back else ''}{_told_by(pair)}, "
         f"{'' if one else 'the first '}"
-        f"{units.duration(pair.since_s)} after the capture's begin{_at(pair)}. {_answers(asked)} "
+        f"{units.duration(pair.since_s)} after the capture's begin{_at(pair)}. {_answers(pair)} "
         f"{units.duration(pair.lasted_s)}"
     )
     text += f"; {_ended(pair)}."
@@ -140,8 +142,11 @@ def _ended(pair: VainConnections) -> str:
     return "then it got a connection" if pair.connected else "then it gave up"
 
 
-def _answers(asked: Vain) -> str:
+def _answers(pair: VainConnections) -> str:
     """What came of the SYNs, up to how long it lasted."""
+    asked = pair.asked
+    if pair.alone:
+        return "No answer is in the capture for"
     if not asked.refusals:
         return "Nobody answered for"
     which = "All were" if asked.refusals >= asked.syns else f"{units.count(asked.refusals)} were"
@@ -152,6 +157,13 @@ def _explanation(pair: VainConnections) -> Explanation:
     """By who asked, what was answered and what was asked for."""
     if pair.back:
         return _called_back(pair)
+    if pair.alone:
+        return Explanation(
+            title="No connection: no answer to the client's SYNs is in the capture",
+            why=f"{_who_waits(pair)} Of the server nothing was captured: its host may have refused "
+            "the SYNs, or have been down, or they or the answers were lost on the way.",
+            advice=(_see_what_listens(pair), _IS_IT_UP),
+        )
     if pair.asked.refusals:
         return Explanation(
             title="No connection: the client's SYNs were refused",
@@ -182,11 +194,17 @@ def _called_back(pair: VainConnections) -> Explanation:
         "(Linux after 30 s)."
     )
     return Explanation(
-        title="The server could not call its client: "
-        f"{'its SYNs were refused' if pair.asked.refusals else 'nobody answered its SYNs'}",
+        title=f"The server could not call its client: {_came_back(pair)}",
         why=why,
         advice=(_LET_IN, _LISTENS_AT_CLIENT),
     )
+
+
+def _came_back(pair: VainConnections) -> str:
+    """What came of the server's SYNs."""
+    if pair.alone:
+        return "no answer to its SYNs is in the capture"
+    return "its SYNs were refused" if pair.asked.refusals else "nobody answered its SYNs"
 
 
 _LET_IN = Advice(

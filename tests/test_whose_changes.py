@@ -33,6 +33,7 @@ AHEAD = 3_600 * SECOND
 WRITTEN = AHEAD + 2 * SECOND
 """When the client wrote the file, by the server's clock since the beginning."""
 FILE, FOLDER = b"the file", b"the folder"
+SESSION = bytes(16)
 ASKED = ("type", "change", "size", "fileid", "time_metadata", "time_modify")
 SERVER_FAULT, NO_SPACE, MUCH = 10006, 28, 4096
 
@@ -76,14 +77,44 @@ class Client:
         request = Compound(1).putfh(FILE).delegreturn(state)
         self.compound(at_ns, request, CompoundReply().putfh().delegreturn())
 
+    def give_back_asked(self, at_ns: int, told: dict[str, int], *, before: bool = False) -> None:
+        """The same with GETATTR; the server asks the client what it made of the file meanwhile."""
+        self._session(at_ns - 4 * MS)
+        if before:
+            self._asked_back(at_ns - 2 * MS)
+        state = Stateid(1, b"twelve-bytes")
+        request = Compound(1).putfh(FILE).getattr(list(told)).delegreturn(state)
+        answer = CompoundReply().putfh().getattr(told).delegreturn()
+        self._xid += 1
+        xid = self._xid
+        self.talk.call(xid, BEGIN + at_ns, *request.request())
+        if not before:
+            self._asked_back(at_ns + 3 * MS)
+        self.talk.reply(xid, BEGIN + at_ns + 10 * MS, answer.body())
+
+    def _asked_back(self, at_ns: int) -> None:
+        mine = {"change": 7, "size": MUCH}
+        self._called_back(
+            at_ns,
+            CallbackCompound().cb_sequence(SESSION, 1).cb_getattr(FILE, list(mine)),
+            CallbackReply().cb_sequence(SESSION, 1).cb_getattr(mine),
+        )
+
     def recall(self, at_ns: int) -> None:
-        session, state = bytes(16), Stateid(1, b"twelve-bytes")
+        self._session(at_ns - 2 * MS)
+        self._called_back(
+            at_ns,
+            CallbackCompound().cb_sequence(SESSION, 1).cb_recall(Stateid(1, b"twelve-bytes"), FILE),
+            CallbackReply().cb_sequence(SESSION, 1).cb_recall(),
+        )
+
+    def _session(self, at_ns: int) -> None:
         begin = Compound(1).create_session(1, program=0x40000000)
-        self.compound(at_ns - 2 * MS, begin, CompoundReply().create_session(session))
-        request = CallbackCompound().cb_sequence(session, 1).cb_recall(state, FILE)
+        self.compound(at_ns, begin, CompoundReply().create_session(SESSION))
+
+    def _called_back(self, at_ns: int, request: CallbackCompound, answer: CallbackReply) -> None:
         self._xid += 1
         self.talk.message("server", BEGIN + at_ns, rpc.call(self._xid, *request.request()))
-        answer = CallbackReply().cb_sequence(session, 1).cb_recall()
         self.talk.message("client", BEGIN + at_ns + MS, rpc.reply(self._xid, answer.body()))
 
     def set(self, at_ns: int, times: bytes, told: dict[str, int], *, takes_ns: int = MS) -> None:
@@ -194,6 +225,27 @@ def test_what_follows_the_return_of_a_delegation_that_was_called_back_is_somebod
     client.ask(5 * SECOND, attributes(8, WRITTEN + SECOND))
     others = int(recalled)
     assert answers(said(tmp_path, client)) == (0, 0, others, 1 - others, others)
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("size", [MUCH, MUCH + 1])
+def test_what_the_server_asks_the_client_meanwhile_is_the_clients_own(
+    before: bool, size: int, tmp_path: Path
+) -> None:
+    """It sets the times by the answer; where it asked before, they are of a moment behind that."""
+    client = Client()
+    client.write(2 * SECOND, attributes(7))
+    told = attributes(8, WRITTEN + 3 * SECOND + 8 * MS, size=size)
+    client.give_back_asked(5 * SECOND, told, before=before)
+    assert said(tmp_path, client).invalidations == before
+
+
+def test_what_another_client_is_seen_to_write_is_its_own_all_the_same(tmp_path: Path) -> None:
+    mine, other = Client(), Client("10.0.2.12", 1024)
+    mine.write(2 * SECOND, attributes(7))
+    other.write(3 * SECOND, attributes(8, WRITTEN + SECOND))
+    mine.give_back_asked(5 * SECOND, attributes(8, WRITTEN + SECOND))
+    assert said(tmp_path, mine, other).invalidations == 1
 
 
 @pytest.mark.parametrize("shown", [True, False])

@@ -14,6 +14,9 @@ times as well: time_metadata and ctime move with every modification (RFC 8881 se
 - ctime may be of a moment at which an earlier call of the client's own was under way that may have
   moved it, however far, within what calls allow, the server's clock is from the capture's, and the
   size is the same;
+- while the call that tells it was under way, the server asked this client what it had made of the
+  object that was delegated to it to write (CB_GETATTR), and set the times by the answer (RFC 8881
+  section 10.4.3), as Linux does where a client gives a delegation back: what it made is its own;
 - no times were told, and this server's change attribute was seen to move by itself;
 - what was told has nothing that can be compared, as with a mount of NFSv3 and one of NFSv4.
 
@@ -115,6 +118,7 @@ def _compare(
     cursor.execute(_clocks(modifying))
     cursor.execute(_COMPARED)
     cursor.execute(_acts(modifying))
+    cursor.execute(_ASKED_BACK)
     cursor.execute(_UNPROVEN)
 
 
@@ -270,6 +274,18 @@ def _acts(modifying: tuple[str, ...]) -> str:
     """
 
 
+_ASKED_BACK = """
+    create or replace temp table asked_back as
+    select client, server, identity, call_time as asked_time
+    from (select call, file from operations where op = 'CB_GETATTR' and of_stretch(call))
+         join (
+             select file, identity from files
+             where identity in (select identity from suspects)
+         ) using (file)
+         join calls using (call)
+    where of_stretch(calls.call)
+"""
+
 _UNPROVEN = f"""
     create or replace temp table unproven as
     with changes as (
@@ -288,6 +304,7 @@ _UNPROVEN = f"""
     judged as (
         select changes.*,
                case when still and not numbered then 'unchanged'
+                    when asked_time >= changes.call_time then 'unknown'
                     when still or timed and (time_back or as_long and until >= earliest)
                     then 'unknown'
                     when timed or untold and not restless then null
@@ -296,6 +313,10 @@ _UNPROVEN = f"""
              on changes.client = own.client and changes.server = own.server
                 and changes.identity = own.identity
                 and least(moment, changes.call_time - {_TICK_NS + 1}) >= own.since
+             asof left join asked_back
+             on changes.client = asked_back.client and changes.server = asked_back.server
+                and changes.identity = asked_back.identity
+                and changes.reply_time >= asked_time
     )
     select row, client, server, identity, reply_time, known_call_time, finding::finding as finding
     from judged where finding is not null

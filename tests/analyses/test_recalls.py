@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.caching.recalls import recalls
+from pcapnfs.analyses.servers.refusals import refusals
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 HOLDER = {"client": "10.0.0.3", "version": 4}
@@ -101,3 +102,48 @@ def test_a_name_that_was_put_off_is_the_file_that_was_recalled() -> None:
     with trace_of(calls=calls, operations=[each for _, each in asked], files=files) as trace:
         (pair,) = recalls(trace)
     assert (pair.waiting, pair.calls, pair.paths) == (("10.0.0.2",), 1, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("moved_away", "op", "waiting"),
+    [(False, "RENAME", ("10.0.0.2",)), (True, "RENAME", ()), (False, "LINK", ())],
+)
+def test_a_rename_waits_for_the_file_that_it_replaces(
+    moved_away: bool, op: str, waiting: tuple[str, ...]
+) -> None:
+    """Not for one that had the name before, and was renamed meanwhile."""
+    delayed = {"status": 10008, "status_name": "NFS4ERR_DELAY", "file": 2}
+    asked = [recall(4, 1), returned(5, 1)]
+    again = {"file": 2, "directory": 3, "target_directory": 3, "name": "b", "new_name": "a"}
+    calls = [
+        call(1, "OPEN", 1, file=1, **OTHER),
+        call(3, op, 1, **OTHER, **delayed),
+        call(8, op, 1, file=2, **OTHER),
+        *(each for each, _ in asked),
+    ]
+    operations = [
+        *(each for _, each in asked),
+        operation(3, op, **{**again, "status": 10008}),
+        operation(8, op, **again),
+    ]
+    names: list[Row] = [{"call": 1, "position": 2, "directory": 3, "name": "a", "file": 1}]
+    if moved_away:
+        names.append({"call": 2, "position": 4, "directory": 3, "name": "a", "file": None})
+    files = [*FILES, file(3, ".", "directory")]
+    with trace_of(calls=calls, operations=operations, files=files, names=names) as trace:
+        (pair,) = recalls(trace)
+        refused = refusals(trace)
+    assert pair.waiting == waiting
+    assert [each.recalled for each in refused] == [len(waiting)]
+
+
+def test_a_rename_of_which_both_files_are_recalled_waits_once() -> None:
+    asked = [recall(2, 1), recall(3, 2), returned(4, 1), returned(5, 2)]
+    renamed = {"file": 2, "directory": 3, "target_directory": 3, "name": "b", "new_name": "a"}
+    calls = [call(1, "RENAME", 50, file=2, **OTHER), *(each for each, _ in asked)]
+    operations = [operation(1, "RENAME", **renamed), *(each for _, each in asked)]
+    names: list[Row] = [{"call": 0, "position": 2, "directory": 3, "name": "a", "file": 1}]
+    files = [*FILES, file(3, ".", "directory")]
+    with trace_of(calls=calls, operations=operations, files=files, names=names) as trace:
+        (pair,) = recalls(trace)
+    assert (pair.calls, pair.waiting) == (1, ("10.0.0.2",))

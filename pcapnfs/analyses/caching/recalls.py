@@ -16,6 +16,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.values import integer, seconds
+from pcapnfs.analyses.namespace import replaced
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.record import Record
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    replaced.READS,
     shares.READS,
     columns.of(
         calls="call client server callback call_frame call_first_time call_time reply_time "
@@ -80,7 +82,8 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_RECALLED)
-        cursor.execute(_MET, {"before": BEFORE_NS, "not_ready": list(NOT_READY)})
+        met = _met(_NAMED + _REPLACED if replaced.RENAMES.met(trace) else _NAMED)
+        cursor.execute(met, {"before": BEFORE_NS, "not_ready": list(NOT_READY)})
         asked = {"files": FILES_SHOWN, "examples": EXAMPLES}
         rows = list(by_name(cursor.execute(_BY_HOLDER, asked)))
         told = paths.told(cursor, (row["files"] for row in rows), FILES_SHOWN)
@@ -132,31 +135,64 @@ _RECALLED = f"""
             and sent.file = returned.file and sent.begun <= returned.ended
 """
 
-# Each call meets one recall at most: the last that began before it was answered, or soon after. One
-# that was answered before the return was sent did not wait for it; nor, as far as can be told, did
-# one that came after a recall without return.
-_MET = f"""
-    create temp table met as
-    with named as (
-        select call, client, server, coalesce(identity, calls.file) as file, call_first_time,
-               reply_time, stability, coalesce(status_name in $not_ready, false) as put_off
-        from calls left join ({_IDENTITY}) on other = calls.file
-        where not callback and reply_time is not null
-    ),
-    others as (from named semi join recalled using (server, file))
-    select others.call, client, holder, others.server,
-           case when put_off then 'waiting' else stability end as row,
-           case when put_off then coalesce(share, 0)
-                else least(coalesce(share, 0), least(reply_time, coalesce(ended, reply_time))
-                                               - greatest(call_first_time, begun)) end as time
-    from others asof join recalled
-         on others.server = recalled.server and others.file = recalled.file
-            and others.reply_time + (case when put_off then $before else 0 end) >= recalled.begun
-    left join shares using (call)
-    where (put_off or (client <> holder and reply_time >= coalesce(giving, begun)
-                       and (ended is not null or call_first_time <= begun)))
-          and (ended is null or call_first_time <= ended)
+_ABOUT = """
+    select call, client, server, coalesce(identity, about.file) as file, call_first_time,
+           reply_time, stability, coalesce(status_name in $not_ready, false) as put_off
 """
+
+_NAMED = f"""
+    {_ABOUT} from calls as about left join ({_IDENTITY}) on other = about.file
+    where not callback and reply_time is not null
+"""
+
+_RECALLED_FILES = f"""
+    select file from recalled
+    union all
+    select other from ({_IDENTITY}) where identity in (select file from recalled)
+"""
+
+# A RENAME takes from others what they hold of the object that it replaces, too.
+_REPLACED = f"""
+    union all
+    {_ABOUT}
+    from ({replaced.replaced(_RECALLED_FILES)}) as about
+         join (
+             select call, client, server, call_first_time, reply_time, stability, status_name
+             from calls where not callback and reply_time is not null
+         ) as calls using (call)
+         left join ({_IDENTITY}) on other = about.file
+"""
+
+
+def _met(named: str) -> str:
+    """SQL: makes the table of the calls that met a recall, of those about an object.
+
+    Each call meets one recall at most: the last that began before it was answered, or soon after.
+    One that was answered before the return was sent did not wait for it; nor, as far as can be
+    told, did one that came after a recall without return.
+    """
+    return f"""
+        create temp table met as
+        with named as ({named}),
+        others as (from named semi join recalled using (server, file))
+        select others.call, client, holder, others.server,
+               case when put_off then 'waiting' else stability end as row,
+               case when put_off then coalesce(share, 0)
+                    else least(coalesce(share, 0), least(reply_time, coalesce(ended, reply_time))
+                                                   - greatest(call_first_time, begun)) end as time
+        from others asof join recalled
+             on others.server = recalled.server and others.file = recalled.file
+                and others.reply_time + (case when put_off then $before else 0 end)
+                    >= recalled.begun
+        left join shares using (call)
+        where (put_off or (client <> holder and reply_time >= coalesce(giving, begun)
+                           and (ended is not null or call_first_time <= begun)))
+              and (ended is null or call_first_time <= ended)
+        qualify row_number() over (
+                    partition by others.call order by time desc, begun desc
+                ) = 1
+    """
+
 
 _ROWS = """
     select holder, server, row, sum(time) from met

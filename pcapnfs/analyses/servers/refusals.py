@@ -18,6 +18,7 @@ from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.asking.values import integer, seconds
+from pcapnfs.analyses.namespace import replaced
 from pcapnfs.analyses.servers import same_calls
 from pcapnfs.analyses.servers.same_calls import PUT_OFF
 from pcapnfs.analyses.times import shares
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.CALLS_READS,
+    replaced.READS,
     same_calls.READS,
     shares.READS,
     columns.of(
@@ -41,6 +43,9 @@ READS = columns.together(
 
 NEEDS = population.Calls(names=PUT_OFF)
 """Without a call that was answered so there is none."""
+
+RECALLS = population.Operations(("CB_RECALL",))
+"""Without one nothing that a RENAME replaces was called back."""
 
 RECALL_NS = 1_000_000_000
 """A delegation recalled so long before or after a call was put off is why: a server sends both at
@@ -64,8 +69,8 @@ class Refusals(Record):
     unfinished: int
     """Those of them that the capture does not show the end of."""
     recalled: int
-    """Those of them for whose object the server recalled a delegation at the same time, or may have
-    done so as far as the capture tells."""
+    """Those of them for whose object, or the one that it was to replace (RENAME), the server
+    recalled a delegation at the same time, or may have done so as far as the capture tells."""
     operations: tuple[str, ...]
     """Operations that were put off, most first."""
     stopped_at: tuple[str, ...]
@@ -99,6 +104,9 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
     same_calls.register(trace)
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
+        cursor.execute(_IN_THE_WAY)
+        if RECALLS.met(trace) and replaced.RENAMES.met(trace):
+            cursor.execute(_REPLACED)
         rows = list(by_name(cursor.execute(_REFUSALS, parameters)))
         told = paths.told(cursor, (row["files"] for row in rows), FILES_SHOWN)
     return tuple(
@@ -122,6 +130,19 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
         for row, of_row in zip(rows, told, strict=True)
     )
 
+
+_IN_THE_WAY = "create temp table in_the_way (call uinteger, replaced uinteger)"
+
+# Whoever holds a delegation of what a RENAME replaces has to give it back before.
+_REPLACED = f"""
+    insert into in_the_way
+    with called_back as (
+        select identity from operations join files using (file) where op = 'CB_RECALL'
+    )
+    select call, identity
+    from ({replaced.replaced("select file from files semi join called_back using (identity)")})
+         join files using (file)
+"""
 
 # A wait ends with an answer of another status, or when the client pauses for longer than it would.
 _REFUSALS = f"""
@@ -164,12 +185,14 @@ _REFUSALS = f"""
                count(*) filter (refused) as calls, min(call_time) as begun,
                max(reply_time) filter (not refused) as ended, min(call_frame) as frame,
                bool_or(refused and undecoded is not null) and max(file) = -1 as untold,
+               any_value(replaced) filter (refused) as replaced,
                sum(share) filter (refused) as time
-        from told left join shares using (call)
+        from told left join shares using (call) left join in_the_way using (call)
         group by kind, wait
     ),
     placed as (
         select waits.*, coalesce(begun - recalls.recalled <= $recall, false)
+                   or coalesce(begun - of_replaced.recalled <= $recall, false)
                    or coalesce(begun - untold_callbacks.recalled <= $recall, false)
                    or waits.untold and coalesce(begun - callbacks.recalled <= $recall, false)
                    as was_recalled,
@@ -178,6 +201,9 @@ _REFUSALS = f"""
              asof left join recalls
                  on waits.server = recalls.server and waits.object = recalls.object
                     and waits.last >= recalls.recalled
+             asof left join recalls as of_replaced
+                 on waits.server = of_replaced.server and replaced = of_replaced.object
+                    and waits.last >= of_replaced.recalled
              asof left join untold_callbacks
                  on waits.server = untold_callbacks.server
                     and waits.last >= untold_callbacks.recalled

@@ -45,6 +45,38 @@ def test_last_use_and_remover_are_found() -> None:
     assert pair.frames == (7, 9, 11)
 
 
+@pytest.mark.parametrize(
+    ("moved_away", "status", "remover"),
+    [(False, 0, "10.0.0.3"), (True, 0, None), (False, 66, None)],
+)
+def test_a_rename_onto_its_name_removes_a_file(
+    moved_away: bool, status: int, remover: str | None
+) -> None:
+    """Not one that had the name before, and was renamed itself; nor does a RENAME that failed."""
+    renamed = {"directory": 1, "target_directory": 1}
+    calls = [
+        call(1, "READ", 1),
+        call(2, "RENAME", 1),
+        call(3, "RENAME", 1, client="10.0.0.3", status=status),
+        call(4, "READ", 1, **STALE),
+    ]
+    operations = [
+        operation(1, "READ", file=2),
+        operation(2, "RENAME", file=2, name="a.old", new_name="a", **renamed),
+        operation(3, "RENAME", file=3, name="b", new_name="a", status=status, **renamed),
+        operation(4, "READ", file=2, status=70),
+    ]
+    names: list[Row] = [{"call": 2, "position": 4, "directory": 1, "name": "a", "file": 2}]
+    if moved_away:
+        # Within one call, the last counts.
+        names.append({"call": 2, "position": 5, "directory": 1, "name": "a", "file": None})
+    with trace_of(calls=calls, operations=operations, files=FILES, names=names) as trace:
+        (pair,) = stale_handles(trace)
+    (told,) = pair.shown
+    assert (told.remover, told.remover_op) == (remover, remover and "RENAME")
+    assert (told.remover_frame, told.renamed_frame) == (remover and 5, 3)
+
+
 def test_a_removal_afterwards_is_not_why() -> None:
     calls = [call(1, "READ", 1, **STALE), call(2, "REMOVE", 1)]
     operations = [

@@ -32,6 +32,13 @@ def test_last_use_and_remover_are_told() -> None:
     assert seen.severity == "warning"
 
 
+def test_a_file_that_another_one_replaced_is_told_as_that() -> None:
+    replaced = replace(KNOWN, remover_op="RENAME", renamed_frame=9)
+    found = replace(GONE, calls=3, files=1, shown=(replaced,))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(found,)))
+    assert seen.seen.endswith("in frame 17; 10.0.0.3 replaced it (RENAME in frame 15).")
+
+
 def test_a_handle_refused_once_was_looked_up_anew() -> None:
     once = replace(GONE, calls=1, files=1, shown=(FOREIGN,))
     (seen,) = seen_by(RULE, nothing(stale_handles=(once,)))

@@ -19,6 +19,7 @@ from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.asking.values import integer, seconds, text, whole
 from pcapnfs.analyses.captured import untold as _untold
 from pcapnfs.analyses.captured.untold import untold
+from pcapnfs.analyses.namespace import replaced
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.CALLS_READS,
     _untold.READS,
+    replaced.READS,
     columns.of(
         calls="call client server connection callback op call_frame call_time reply_time program "
         "status",
@@ -86,10 +88,10 @@ class StaleFile(Record):
     """Frame of the first call after the first refusal with which any client used the refused handle
     itself successfully; None when the capture has none: the file is gone, or has another handle."""
     remover: str | None
-    """Address of the client that removed it before the first refusal was answered; None when the
-    capture does not show it."""
+    """Address of the client that removed or replaced it before the first refusal was answered; None
+    when the capture does not show it."""
     remover_op: str | None
-    """`REMOVE` or `RMDIR`; None likewise."""
+    """`REMOVE`, `RMDIR`, or `RENAME` of another object to its name; None likewise."""
     remover_frame: int | None
     """Frame of that call; None likewise."""
     renamed_frame: int | None = None
@@ -148,6 +150,8 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
         cursor.execute(_NAMED)
         cursor.execute(_TOUCHED)
         cursor.execute(_UNBOUND)
+        if replaced.RENAMES.met(trace):
+            cursor.execute(_REPLACED)
         rows = cursor.execute(_FILES).fetchall()
         objects = cursor.execute("select identity, file from named order by all").fetchall()
         known = paths.of(cursor, (file for _, file in objects))
@@ -334,6 +338,13 @@ _UNBOUND = f"""
     where {among("op", ("REMOVE", "RMDIR"))} and status = 0
     union all
     select call, op, identity from touched where {among("op", ("REMOVE", "RMDIR"))} and itself
+"""
+
+_REPLACED = f"""
+    insert into unbound
+    select call, 'RENAME', identity
+    from ({replaced.replaced("select file from named")}) join named using (file)
+    where status = 0
 """
 
 _FILES = f"""

@@ -224,10 +224,10 @@ _GONE = Explanation(
 
 _RACE = Explanation(
     title="The client used handles of files that it was removing itself",
-    why="One program on the client removed the files while another one was about to use them: the "
-    "calls came while the removal was under way, or right behind it. Nobody else changed anything, "
-    "and no data is lost but that of files that were to go. A client looks the path up again once, "
-    "and finds that the file is gone, as it would on a local disk.",
+    why="One program on the client removed or replaced the files while another one was about to "
+    "use them: the calls came while that was under way, or right behind it. Nobody else changed "
+    "anything, and no data is lost but that of files that were to go. A client looks the path up "
+    "again once, and finds that the file is gone, as it would on a local disk.",
     advice=(
         Advice(
             "Nothing is to be mended at the server or in mount options. If a program fails for it "
@@ -248,7 +248,8 @@ def _file(file: StaleFile, *, told: bool) -> str:
     if file.next_use_frame is not None:
         text += f", and well again in frame {file.next_use_frame}"
     elif file.remover is not None:
-        text += f"; {file.remover} removed it ({file.remover_op} in frame {file.remover_frame})"
+        ended = "replaced" if file.remover_op == "RENAME" else "removed"
+        text += f"; {file.remover} {ended} it ({file.remover_op} in frame {file.remover_frame})"
     elif file.renamed_frame is not None:
         text += f"; it was renamed in frame {file.renamed_frame}"
         if file.other_frame is not None:

@@ -255,8 +255,8 @@ def _factors(
     transfer, waiting = measured.transfer_s / files, measured.postponed_s / files
     # A call stands still where the client captured; at the server, nothing has come meanwhile.
     still_s = measured.lost.calls_s - measured.lost.transfer_s
-    idle_s = min(measured.lost.idle_s, measured.client_s)
-    paused_s = min(measured.lost.idle_s - idle_s, measured.pauses_s)
+    idle_s = min(measured.lost.gaps_s, measured.client_s)
+    paused_s = min(measured.lost.pauses_s, measured.pauses_s)
     locked_s = min(measured.locked.gaps_s, measured.client_s - idle_s)
     locked_pauses_s = min(measured.locked.pauses_s, measured.pauses_s - paused_s)
     left_s = _left(costs)

@@ -164,7 +164,7 @@ def test_what_was_lost_is_a_step_of_its_own_wherever_it_was_captured() -> None:
     """The client sees a call that takes long, the server one that comes late."""
     run_s = 0.4
     at_client = replace(run(40, 5), lost=Lost(calls_s=run_s))
-    at_server = replace(run(40, 5), lost=Lost(idle_s=run_s))
+    at_server = replace(run(40, 5), lost=Lost(gaps_s=run_s))
     clean = run(40, 5)
     for lossy in (at_client, at_server):
         found = changes(clean, lossy)
@@ -183,13 +183,14 @@ def test_what_was_lost_while_bytes_moved_is_counted_once() -> None:
 
 
 def test_what_was_lost_in_pauses_is_no_pause() -> None:
-    """What goes beyond the client's gaps between calls is of its pauses."""
+    """Nor the client's own time between calls, of which it may have just as much."""
     calm = replace(run(40, 5), pauses_s=3.0)
-    lossy = replace(calm, lost=Lost(idle_s=calm.client_s + 2.0))
+    lossy = replace(calm, lost=Lost(gaps_s=0.1, pauses_s=0.8))
+    assert calm.client_s > 0.9
     found = changes(calm, lossy)
-    assert found["lost_s"] == pytest.approx(calm.client_s + 2.0)
-    assert found["client_s"] == pytest.approx(-calm.client_s)
-    assert found["pauses_s"] == pytest.approx(-2.0)
+    assert found["lost_s"] == pytest.approx(0.9)
+    assert found["client_s"] == pytest.approx(-0.1)
+    assert found["pauses_s"] == pytest.approx(-0.8)
     assert sum(found.values()) == pytest.approx(0, abs=1e-9)
 
 

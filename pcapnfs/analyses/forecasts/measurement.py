@@ -305,6 +305,14 @@ class Measurement(Record):
         return BetweenCalls(gaps_s=min(whole_s - pauses_s, self.client_s), pauses_s=pauses_s)
 
     @property
+    def lost_between(self) -> BetweenCalls:
+        """What of the time between calls these came later for what was lost."""
+        return BetweenCalls(
+            gaps_s=min(self.lost.gaps_s, self.client_s),
+            pauses_s=min(self.lost.pauses_s, self.paused_s),
+        )
+
+    @property
     def paused_s(self) -> float:
         """The pauses that belong to the run: all but those, seconds."""
         return max(0.0, self.pauses_s - self.away_s)

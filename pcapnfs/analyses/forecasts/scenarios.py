@@ -130,18 +130,19 @@ def scenarios(
     # Of what cannot be told from the network, a local disk may take as long as the server's.
     undivided = given.rtt_s is None and (measured.undivided or measured.path.rtt_s is None)
     if told and not (undivided and costs.round_trips_s >= NOTICED * measured.worked_s):
+        away = unreached.plus(still_waited(measured.lost_between, given))
         remote = part_of_other(by_file(measured, measured.remote_s), base.costs)
         spared = (measured.path.rtt_s or 0.0) if undivided else network
         if measured.mostly_moving and given.rtt_s is None and measured.usual_s is not None:
             # What they take beyond that they wait behind data on the link.
             spared += max(0.0, costs.rtt_s - measured.usual_s)
-        there = reached.then(_near(measured, unreached, given))
+        there = _without(away, measured).then(_near(measured, away, given))
         yield on_top("local", waited_s or None, local(asked, spared, remote).then(there))
 
 
-def _near(measured: Measurement, unreached: BetweenCalls, given: Overrides) -> Change:
+def _near(measured: Measurement, away: BetweenCalls, given: Overrides) -> Change:
     """The client's own time without what replies were on their way to it then."""
-    left_s = max(0.0, measured.client_s - unreached.gaps_s)
+    left_s = max(0.0, measured.client_s - away.gaps_s)
     waited = BetweenCalls(gaps_s=min(measured.longer.idle_s, left_s), pauses_s=0.0)
     return _without(still_waited(waited, given), measured)
 

@@ -15,12 +15,13 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking.arrays import find
 from pcapnfs.analyses.servers import stalled_calls as _stalled_calls
 from pcapnfs.analyses.servers.stalled_calls import StoodStill
+from pcapnfs.analyses.times.long_pauses import PAUSE_S
 from pcapnfs.analyses.times.outstanding import UNKNOWN
 from pcapnfs.analyses.wire import slower_path as _slower_path
 from pcapnfs.analyses.wire.slower_gaps import gaps
 from pcapnfs.analyses.wire.slower_path import slower_paths
 from pcapnfs.analyses.wire.tcp_timeouts import CUT_S
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
@@ -50,8 +51,15 @@ class Lost(Record):
     cut_s: float = 0.0
     """The part of it of calls that stood still for so long (`tcp_timeouts.CUT_S`) that the path was
     cut, whoever else was on it."""
-    idle_s: float = 0.0
-    """Before they came by, while none was outstanding."""
+    gaps_s: float = 0.0
+    """Before they came by, while none was outstanding, in gaps that are no pauses."""
+    pauses_s: float = 0.0
+    """The same in pauses."""
+
+    @property
+    def idle_s(self) -> float:
+        """Before they came by, while none was outstanding."""
+        return self.gaps_s + self.pauses_s
 
 
 class Longer(Record):
@@ -91,15 +99,23 @@ def losses(still: Stalled, calls: Outstanding, service: NDArray[np.int64], chose
     )
 
 
-def late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
-    """How much later calls in order came for what was lost, while none was outstanding, seconds."""
-    return _inside(idle_s, calls, order, still.call, still.late_ns)
+def late(
+    lost: Lost, still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats
+) -> Lost:
+    """The same with how much later calls in order came for it, while none was outstanding."""
+    late_s = _inside(idle_s, calls, order, still.call, still.late_ns)
+    paused = idle_s >= PAUSE_S
+    return replace(lost, gaps_s=float(late_s[~paused].sum()), pauses_s=float(late_s[paused].sum()))
 
 
 def between_s(trace: Trace, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
     """What a longer way to the client took before calls, while none was outstanding, seconds."""
     found = gaps(trace)
-    return 0.0 if found is None else _inside(idle_s, calls, order, found.call, found.path_ns)
+    return (
+        0.0
+        if found is None
+        else float(_inside(idle_s, calls, order, found.call, found.path_ns).sum())
+    )
 
 
 def _inside(
@@ -108,11 +124,11 @@ def _inside(
     order: NDArray[np.int32],
     which: NDArray[np.uint64],
     taken_ns: NDArray[np.int64],
-) -> float:
-    """What was taken before some calls of the time in which none was outstanding, seconds."""
+) -> Floats:
+    """What was taken before calls in order of the time in which none was outstanding, seconds."""
     taken = np.zeros(len(calls.call))
     taken[find(calls.call, which)] = taken_ns
-    return float(np.minimum(taken[order] / NANOSECONDS, idle_s).sum())
+    return np.minimum(taken[order] / NANOSECONDS, idle_s)
 
 
 def stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:

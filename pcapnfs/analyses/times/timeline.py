@@ -126,6 +126,10 @@ class BetweenCalls(Record):
         """All of it."""
         return self.gaps_s + self.pauses_s
 
+    def plus(self, other: BetweenCalls) -> BetweenCalls:
+        """Both, which have nothing in common."""
+        return BetweenCalls(self.gaps_s + other.gaps_s, self.pauses_s + other.pauses_s)
+
 
 class Served(Record):
     """Answered calls of one row of the time budget."""
@@ -289,7 +293,7 @@ def timeline(
     waited_for = _lock_gaps.stretches(trace, calls)
     locked = _locked(waited_for, intervals.begin, order, idle_s)
     if still is not None:
-        lost = replace(lost, idle_s=taken_out.late_s(still, calls, order, idle_s))
+        lost = taken_out.late(lost, still, calls, order, idle_s)
     between_s = taken_out.between_s(trace, calls, order, idle_s)
     longer_path = replace(longer_path, idle_s=between_s)
     mount_idle = _left_out(use, intervals.begin, order, idle_s)

@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.forecasts.formula import Costs
+from pcapnfs.analyses.forecasts.inputs import base_of
+from pcapnfs.analyses.forecasts.measurement import Measurement
 from pcapnfs.analyses.forecasts.measuring import measure
 from pcapnfs.analyses.forecasts.model import model
 from pcapnfs.analyses.forecasts.overrides import Overrides
 from pcapnfs.analyses.forecasts.resampling import resampled
+from pcapnfs.analyses.forecasts.scenarios import scenarios
 from pcapnfs.analyses.forecasts.what_if import LOG_DEVICE_S, STREAMS, Change
+from pcapnfs.analyses.times.taken_out import Lost
+from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from pcapnfs.views import forecasts
 from pcapnfs.views.estimate import remarks
@@ -252,6 +257,21 @@ def test_what_a_client_waited_for_a_connection_is_a_wait_for_the_server() -> Non
     # What the client takes instead is given, and holds no wait.
     assert "ready" not in {each.change for each in given.what_if}
     assert "waiting" not in {each.part for each in given.left_out}
+
+
+def test_without_a_network_no_call_comes_late_for_what_was_lost() -> None:
+    """At the server, an outage is a gap between calls; what is given for these holds none."""
+    with reconnecting(asked_ms=3_990) as trace:
+        measured = measure(trace)
+    lossy = replace(measured, lost=Lost(gaps_s=0.1, pauses_s=3.0))
+
+    def without_network(measured: Measurement, given: Overrides) -> float:
+        rows = scenarios(measured, given, base_of(measured, given), Change(), ())
+        return next(each.forecast_s for each in rows if each.change == "local")
+
+    for given, less_s in ((Overrides(), 3.1), (Overrides(client_s=0.002), 0.0)):
+        clean_s = without_network(measured, given)
+        assert without_network(lossy, given) == pytest.approx(clean_s - less_s, abs=1e-6)
 
 
 def test_a_client_that_asks_for_a_connection_late_has_not_waited_for_the_server() -> None:

@@ -107,6 +107,39 @@ def test_a_wait_lasts_from_the_first_refusal_to_the_lock() -> None:
     assert (pair.paths, pair.frames) == (("lf",), (3,))
 
 
+def by_process(asked: tuple[Row, Row]) -> tuple[Row, Row]:
+    """A call on locks by the only process of its client."""
+    row, told = asked
+    return row, {**told, "lock_owner": row["client"]}
+
+
+@pytest.mark.parametrize(
+    ("between", "late_s"),
+    [
+        # From 60 to 100 ms, and from 130 to 201 ms; else from the last release on alone.
+        ([lock(10, "NFS4_OK", OTHER), unlock(13, OTHER)], 0.040 + 0.071),
+        ([lock(10, "NFS4_OK", "10.0.0.4"), unlock(13, "10.0.0.4")], 0.040 + 0.071),
+        # Somebody held it all the time; or it is not known for how long.
+        ([lock(5, "NFS4_OK", "10.0.0.4"), unlock(13, "10.0.0.4")], 0.071),
+        ([lock(7, "NFS4_OK", "10.0.0.4"), unlock(13, OTHER)], 0.071),
+        # Of another range of the file this one may have been held all the time.
+        ([lock(10, "NFS4_OK", OTHER, offset=500), unlock(13, OTHER)], 0.071),
+    ],
+)
+def test_a_lock_is_free_between_those_that_held_it_during_a_wait(
+    between: list[tuple[Row, Row]], late_s: float
+) -> None:
+    asked = [
+        lock(1, "NFS4_OK", OTHER),
+        lock(2, "NFS4ERR_DENIED"),
+        unlock(6, OTHER),
+        *between,
+        lock(20, "NFS4_OK"),
+    ]
+    asked.sort(key=lambda each: int(str(each[0]["call"])))
+    assert found([by_process(each) for each in asked]).late_s == pytest.approx(late_s)
+
+
 def test_nlm_grants_by_callback_and_its_answer_has_no_status() -> None:
     granted = (
         call(4, "GRANTED_MSG", 1, callback=True),
@@ -288,9 +321,9 @@ def test_the_lock_of_another_process_ends_no_wait() -> None:
     pair = found(asked)
     assert (pair.waits, pair.granted, pair.polled) == (1, 1, 0)
     assert pair.longest_s == pair.waited_s == pytest.approx(0.071)
-    # Its own client had it, and nobody since the last unlocking.
+    # Its own client had it, but not between its two locks, nor since the last unlocking.
     assert pair.holders == ("10.0.0.2",)
-    assert pair.late_s == pytest.approx(0.041)
+    assert pair.late_s == pytest.approx(0.010 + 0.041)
 
 
 def test_a_process_whose_lock_came_before_the_capture_is_known_by_its_stateid() -> None:

@@ -81,6 +81,9 @@ WAITING = (3, 4)
 POLLED_NS = 60_000_000_000
 """Clients that wait ask again sooner: Linux after 1 to 30 s, as long as nobody tells it to."""
 
+NEVER = 2**62
+"""When a lock ends whose end is not in the capture, ns since 1970: after all others."""
+
 
 class LockWaits(Record):
     """What one client waited for locks on one server."""
@@ -116,8 +119,9 @@ class LockWaits(Record):
     """The longest wait that ended with the lock, seconds; None when none did."""
     late_s: float
     """From the unlocking that was seen last before each lock, by another client or owner, to the
-    lock, seconds; the time for which the lock was free and nobody had it. Where several were at
-    once, counted once."""
+    lock, and before that from each unlocking to the next lock of anybody, where all of the file are
+    of one range, seconds; the time for which the lock was free and nobody had it. Where several
+    were at once, counted once."""
     holders: tuple[str, ...]
     """Addresses of the clients that unlocked these files meanwhile; of its own where another of its
     owners did."""
@@ -380,6 +384,44 @@ _WAITS = f"""
                )) as free
         from freed
     ),
+    -- How long nobody had held it before each hold, all together, where all are of one range. One
+    -- that is not seen to end lasts.
+    holds as (
+        select server, file, taken, unlocked, sum(free) over (
+                   partition by server, file order by taken, unlocked rows unbounded preceding
+               ) as free_until
+        from (
+            select taken.*, coalesce(unlocked, {NEVER}) as unlocked,
+                   greatest(taken - max(coalesce(unlocked, {NEVER})) over (
+                       partition by taken.server, taken.file order by taken, unlocked
+                       rows between unbounded preceding and 1 preceding
+                   ), 0) as free
+            from (
+                select server, file, client, owner, call_time as taken
+                from lock_operations
+                where op = 'LOCK' and status_name in {GRANTED} or callback
+                window of_file as (partition by server, file)
+                qualify min(hash("offset", requested)) over of_file
+                        = max(hash("offset", requested)) over of_file
+            ) as taken asof left join (
+                select server, file, client, owner, call_time as unlocked
+                from lock_operations where op in ('LOCKU', 'UNLOCK')
+            ) as given_up
+                on taken.server = given_up.server and taken.file = given_up.file
+                   and taken.client = given_up.client and taken.owner = given_up.owner
+                   and taken.taken <= given_up.unlocked
+        )
+    ),
+    spared as (
+        select judged.*, greatest(last_one.free_until - first_one.free_until, 0) as free_before
+        from judged
+             asof left join holds as first_one
+                 on judged.server = first_one.server and judged.file = first_one.file
+                    and judged.alone <= first_one.unlocked
+             asof left join holds as last_one
+                 on judged.server = last_one.server and judged.file = last_one.file
+                    and judged.ended >= last_one.unlocked
+    ),
     asking as (
         select client, server, median(since) filter (refused_before and not callback) as interval
         from lock_steps group by client, server
@@ -402,12 +444,13 @@ _WAITS = f"""
            coalesce(any_value(sought_time) >= min(begun), false) as sought,
            any_value("interval") as "interval",
            {waited("last")} as waited,
-           max(ended - begun) as longest, sum(greatest(ended - free, 0)) filter (freed) as late,
+           max(ended - begun) as longest,
+           sum(greatest(ended - free, 0) + coalesce(free_before, 0)) filter (freed) as late,
            list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
            coalesce((list(file order by last - begun desc, frame, file)
                          filter (file is not null))[:10 * $files], []) as files,
            (list(frame order by last - begun desc, frame))[:$examples] as frames
-    from judged join locks using (client, server) left join asking using (client, server)
+    from spared join locks using (client, server) left join asking using (client, server)
          left join lookups using (client, server)
     group by client, server order by waited desc, client, server
 """

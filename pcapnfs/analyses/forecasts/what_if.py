@@ -329,7 +329,9 @@ class Base(Record):
     def _of_runs(self, change: Change, low_s: float, high_s: float) -> tuple[float, float]:
         """The ends of a range with what differs from run to run, which has nothing to do with it.
 
-        What is independent adds up by its squares.
+        What is independent adds up by its squares. But streams that share the client's time leave
+        less of it that may be shorter: no run takes less than all of the least with what makes
+        that shorter.
         """
         costs = change.of(self.costs)
         forecast, client = costs.forecast_s, costs.client_time_s
@@ -337,7 +339,8 @@ class Base(Record):
         shorter, longer = client * (1.0 - 1.0 / CLIENT_TIMES), client * (CLIENT_TIMES - 1.0)
         low = max(0.0, forecast - math.hypot(max(0.0, forecast - low_s), shorter, calls))
         high = forecast + math.hypot(max(0.0, high_s - forecast), longer, calls)
-        return min(low_s, low), max(high_s, high)
+        least = low_s * min(1.0 / CLIENT_TIMES, 1.0 - CALLS_PART)
+        return min(low_s, max(low, least)), max(high_s, high)
 
 
 class Scenario(Record):

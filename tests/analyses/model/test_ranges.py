@@ -24,6 +24,7 @@ from pcapnfs.analyses.forecasts.resampling import (
     resampled,
     single_s,
 )
+from pcapnfs.analyses.forecasts.what_if import STREAMS
 from pcapnfs.comparison.waterfall import BLOCKS
 from pcapnfs.record import names, replace
 from pcapnfs.trace import Trace
@@ -72,8 +73,10 @@ def test_fewer_than_thirty_stable_calls_are_not_enough(trace: Trace) -> None:
     assert model(trace).missing == ()
 
 
-def test_no_range_begins_below_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a client's 10 s between calls 9 s may have been the storage's, and 5 s less as well."""
+def test_what_is_not_the_client_s_own_is_not_half_as_long_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a client's 10 s between calls 9 s may have been the storage's: that leaves it 1 s."""
     monkeypatch.setattr(what_if, "CLIENT_TIMES", 2.0)
     costs = Costs(
         files=1.0,
@@ -89,8 +92,11 @@ def test_no_range_begins_below_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     base = what_if.Base(costs, resamples=None, absorbs=False)
     low, high = base.range(what_if.Change(persist_s=0.0))
-    assert low == 0.0
+    assert low == pytest.approx(0.5)
     assert high == pytest.approx(20.0)
+    # Streams that share the client's time leave it as much less.
+    low, high = base.range(what_if.Change(streams=STREAMS))
+    assert low == pytest.approx(11.0 / STREAMS / 2.0)
 
 
 def test_a_coarse_clock_widens_the_range_by_its_tick() -> None:

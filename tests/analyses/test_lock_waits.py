@@ -374,3 +374,42 @@ def test_what_was_free_for_two_waits_at_once_was_free_once() -> None:
     assert (pair.waits, pair.granted) == (2, 2)
     assert pair.waited_s == pytest.approx(0.071)
     assert pair.late_s == pytest.approx(0.051)
+
+
+def cancel(number: int, owner: bytes, status: str | None = "NLM4_GRANTED") -> tuple[Row, Row]:
+    """The client withdraws what one of its processes asked for."""
+    whole = {"file": 1, "offset": 0, "requested": 10, "lock_type": 4, "lock_owner": owner}
+    srt = None if status is None else 1
+    return call(number, "CANCEL", srt), operation(number, "CANCEL", status_name=status, **whole)
+
+
+@pytest.mark.parametrize("status", ["NLM4_GRANTED", "NLM4_DENIED", None])
+def test_a_wait_ends_without_the_lock_when_the_client_withdraws_it(status: str | None) -> None:
+    """What it is answered, if at all, changes nothing for who waited."""
+    asked = [
+        owned(1, "LOCK", "NLM4_BLOCKED", A),
+        cancel(11, A, status),
+        owned(501, "LOCK", "NLM4_BLOCKED", A),
+        cancel(521, A, status),
+        # Who asks anew does not go on with a wait that is over.
+        owned(901, "LOCK", "NLM4_GRANTED", A),
+    ]
+    pair = found(asked)
+    assert (pair.waits, pair.granted, pair.withdrawn, pair.polled) == (2, 0, 2, 0)
+    assert (pair.locks, pair.refused, pair.interval_s) == (3, 2, None)
+    assert pair.waited_s == pytest.approx(0.3)
+    with trace_from(asked) as trace:
+        waited = waits(trace)
+    assert waited is not None
+    assert len(waited.locks) == 2
+
+
+def test_the_wait_of_another_process_goes_on_when_one_withdraws_its_own() -> None:
+    asked = [
+        owned(1, "LOCK", "NLM4_BLOCKED", A),
+        cancel(11, B),
+        owned(21, "LOCK", "NLM4_GRANTED", A),
+    ]
+    pair = found(asked)
+    assert (pair.waits, pair.granted, pair.withdrawn) == (1, 1, 0)
+    assert pair.longest_s == pytest.approx(0.201)

@@ -26,6 +26,7 @@ WAITED = LockWaits(
     untyped=0,
     waits=3,
     granted=2,
+    withdrawn=0,
     told=1,
     sought=False,
     polled=2,
@@ -52,6 +53,13 @@ def test_who_waits_for_whom() -> None:
     assert seen.claims == (Claim("client", 60.0),)
     assert seen.data == "3 waits; 12 tries to lock (LOCK)"
     assert seen.confidence == "certain"
+
+
+def test_a_request_that_was_withdrawn_is_told_as_such() -> None:
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, withdrawn=1),)))
+    assert seen.seen.endswith(
+        "Without the lock at their end: 1 (1 withdrawn by the client: CANCEL)."
+    )
 
 
 def test_what_passes_while_a_call_is_under_way_is_no_cost_of_the_wait() -> None:

@@ -4,7 +4,8 @@ Takes a trace; gives for each client and server the LOCKs (NFSv4, NLM) that were
 of somebody else, how they were granted, and how long that took. A wait is of one owner (a process
 of a client, or its open file) for one range of one file; it ends with a LOCK of this owner that
 succeeds, or with NLM's GRANTED callback. Of NFSv4, CB_NOTIFY_LOCK only tells the client to ask
-again (RFC 8881 section 20.11).
+again (RFC 8881 section 20.11). NLM's CANCEL ends it without the lock, when it is sent and whatever
+it is answered: nobody waits for what it withdraws (X/Open C702 chapter 10).
 
 Who only tries (flock -n, F_SETLK) has an answer when it is refused, and waits for nothing: the lock
 type tells (RFC 8881 section 18.10.3; NLM: `block`). Where it was cut off, LOCKs within a minute are
@@ -104,6 +105,9 @@ class LockWaits(Record):
     """Waits that they make up."""
     granted: int
     """Those of them that ended with the lock."""
+    withdrawn: int
+    """Those of them that the client ended without the lock (NLM CANCEL), as when a signal
+    interrupts its program."""
     told: int
     """Those of them that a callback of the server ended, or that it told to ask again."""
     sought: bool
@@ -139,7 +143,8 @@ class Waits(Record):
     begin_ns: NDArray[np.int64]
     """When the first LOCK was sent that was refused, nanoseconds since 1970."""
     end_ns: NDArray[np.int64]
-    """When the lock was there, or the last LOCK refused, nanoseconds since 1970."""
+    """When the lock was there, the request withdrawn, or the last LOCK refused, nanoseconds since
+    1970."""
     locks: NDArray[np.unsignedinteger[Any]]
     """The LOCKs of all of them (table calls), ascending."""
 
@@ -172,6 +177,7 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
             untyped=integer(row["untyped"]),
             waits=integer(row["waits"]),
             granted=integer(row["granted"]),
+            withdrawn=integer(row["withdrawn"]),
             told=integer(row["told"]),
             sought=bool(row["sought"]),
             polled=integer(row["polled"]),
@@ -210,7 +216,7 @@ _OWNED = """
                operations.file, "offset", requested, lock_type, lock_owner, stateid, undecoded,
                call_frame, call_time, reply_time
         from operations join calls using (call)
-        where operations.op in ('LOCK', 'LOCKU', 'UNLOCK', 'FREE_ALL') and not callback
+        where operations.op in ('LOCK', 'LOCKU', 'UNLOCK', 'FREE_ALL', 'CANCEL') and not callback
               or operations.op in ('GRANTED', 'GRANTED_MSG') and callback
     ),
     known as (
@@ -229,8 +235,9 @@ _REFUSALS = """
     from lock_operations where op = 'LOCK' and status_name in $refused
 """
 
-# A step is a LOCK, or a callback that grants it or tells that it may be asked for again. A callback
-# names the file, of NLM the range as well; one that names no range is of all waits for the file.
+# A step is a LOCK, a CANCEL that withdraws it, or a callback that grants it or tells that it may be
+# asked for again. A callback names the file, of NLM the range as well; one that names no range is
+# of all waits for the file.
 _STEPS = f"""
     create table lock_steps as
     with latest as (
@@ -239,11 +246,13 @@ _STEPS = f"""
     ),
     asked as (
         select mount, client, server, op, file, "offset", requested, owner,
-               call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
-               coalesce(status_name in $refused, false) as refused,
-               coalesce(status_name in $refused, false) and lock_type is null
+               call_frame as frame, call_time as asked,
+               case when op = 'CANCEL' then call_time
+                    else coalesce(reply_time, call_time) end as answered,
+               op <> 'CANCEL' and coalesce(status_name in $refused, false) as refused,
+               op <> 'CANCEL' and coalesce(status_name in $refused, false) and lock_type is null
                    and status_name not in {BLOCKED} as untyped,
-               callback, call, lock_type, reply_time is null and not callback as unheard
+               callback, call, lock_type, op = 'LOCK' and reply_time is null as unheard
         from lock_operations left join latest using (client, server)
         where op = 'LOCK'
               and (status_name in $granted
@@ -251,7 +260,7 @@ _STEPS = f"""
                    or status_name in $refused
                       and coalesce(lock_type in {WAITING}, true)
                       and (file is not null or status_name in {BLOCKED}))
-              or callback
+              or op = 'CANCEL' or callback
     ),
     refusals as (
         select client, server, file, "offset", requested, owner, asked as since
@@ -318,7 +327,9 @@ _EACH = """
     from lock_steps group by client, server, file, "offset", requested, owner, wait
 """
 
-_LOCKS = "select call from lock_steps where not callback and call is not null order by call"
+_LOCKS = """
+    select call from lock_steps where op = 'LOCK' and call is not null order by call
+"""
 
 
 def alone(last: str) -> str:
@@ -339,7 +350,8 @@ def waited(last: str) -> str:
 _WAITS = f"""
     with waits as (
         select client, server, file, "offset", requested, owner, wait, min(asked) as begun,
-               max(answered) filter (not refused) as ended, max(answered) as last,
+               max(answered) filter (not refused and op <> 'CANCEL') as ended,
+               max(answered) as last, bool_or(op = 'CANCEL') as withdrawn,
                count(*) filter (refused) as refused, count(*) filter (untyped) as untyped,
                min(frame) as frame,
                count(*) filter (refused) - 1 as polled,
@@ -423,7 +435,7 @@ _WAITS = f"""
                     and judged.ended >= last_one.unlocked
     ),
     asking as (
-        select client, server, median(since) filter (refused_before and not callback) as interval
+        select client, server, median(since) filter (refused_before and op = 'LOCK') as interval
         from lock_steps group by client, server
     ),
     lookups as (
@@ -439,7 +451,7 @@ _WAITS = f"""
     )
     select client, server, any_value(protocols) as protocols, any_value(locks) as locks,
            sum(refused) as refused, sum(untyped) as untyped, count(*) as waits,
-           count(ended) as granted,
+           count(ended) as granted, count(*) filter (withdrawn) as withdrawn,
            count(*) filter (notice) as told, sum(polled) as polled,
            coalesce(any_value(sought_time) >= min(begun), false) as sought,
            any_value("interval") as "interval",

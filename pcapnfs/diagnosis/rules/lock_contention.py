@@ -195,7 +195,10 @@ def _seen(pair: LockWaits) -> str:
             "in the capture."
         )
     if pair.waits > pair.granted:
-        text += f" Without the lock at their end: {units.count(pair.waits - pair.granted)}."
+        text += f" Without the lock at their end: {units.count(pair.waits - pair.granted)}"
+        if pair.withdrawn:
+            text += f" ({units.count(pair.withdrawn)} withdrawn by the client: CANCEL)"
+        text += "."
     return text
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.locks.lock_calls import lock_calls
 from pcapnfs.analyses.locks.lock_waits import lock_waits
-from pcapnfs.synth.builder import Conversation, Packer, nfs3
+from pcapnfs.synth.builder import Conversation, Packer, nfs3, rpc
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
 from pcapnfs.trace import Trace
 
@@ -219,6 +221,154 @@ def test_the_answer_to_granted_msg_is_an_ordinary_call_with_its_status(tmp_path:
         # Called by what is then the server.
         ("LOCK_RES", True, _SERVER, "NLM4_GRANTED", None),
     ]
+
+
+# Answers that are calls --------------------------------------------------------------------------
+
+_ANSWER = {7: 12, 9: 14, 10: 15}
+"""Procedures by which NLM's asynchronous calls are answered."""
+
+
+def _of(cookie: bytes, status: int) -> bytes:
+    """`nlm4_res`."""
+    return Packer().opaque(cookie).uint(status).done()
+
+
+def _asked(cookie: bytes, *, svid: int = 7) -> bytes:
+    """`nlm4_lockargs` of an exclusive lock of the whole file, to be waited for."""
+    packer = Packer().opaque(cookie).uint(1).uint(1).opaque("client").opaque(_FILE)
+    return packer.opaque(b"owner").uint(svid).hypers(0, 0).uint(0).uint(1).done()
+
+
+def _unlocked(cookie: bytes, svid: int) -> bytes:
+    """`nlm4_unlockargs` of the same."""
+    packer = Packer().opaque(cookie).opaque("client").opaque(_FILE).opaque(b"owner")
+    return packer.uint(svid).hypers(0, 0).done()
+
+
+def _told(cookie: bytes, svid: int) -> bytes:
+    """`nlm4_testargs` of the same: what the server calls the client with."""
+    packer = Packer().opaque(cookie).uint(1).opaque("client").opaque(_FILE).opaque(b"owner")
+    return packer.uint(svid).hypers(0, 0).done()
+
+
+@pytest.mark.parametrize("empty_ms", [None, 3, 30])
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_a_call_that_another_call_answers_has_its_status_and_time(
+    empty_ms: int | None, transport: Literal["tcp", "udp"], tmp_path: Path
+) -> None:
+    """Many send no empty reply; some after the answer. A host counts its cookies for itself."""
+    captures = []
+    for client, status in ((_CLIENT, 3), ("10.0.2.12", 0)):
+        asking = Conversation(client, _SERVER, 900, 4045, transport=transport)
+        answering = Conversation(_SERVER, client, 901, 4045, transport=transport)
+        for talk in (asking, answering) if transport == "tcp" else ():
+            talk.open(0)
+        asking.call(9, 1 * _MS, _NLM, 4, 7, _asked(b"c1"))
+        answering.call(5, 11 * _MS, _NLM, 4, 12, _of(b"c1", status))
+        if empty_ms is not None:
+            asking.reply(9, empty_ms * _MS)
+            answering.reply(5, 12 * _MS)
+        captures += [asking.capture(), answering.capture()]
+    path = sum(captures[1:], captures[0]).write(tmp_path / "asynchronous.pcap")
+    with pcapnfs.open([path]) as trace:
+        rows = trace.sql(
+            "select client, status_name, srt, undecoded from calls where op = 'LOCK_MSG' "
+            "order by client"
+        ).fetchall()
+        notes = trace.sql("select reason from notes").fetchall()
+    assert rows == [
+        (_CLIENT, "NLM4_BLOCKED", 10 * _MS, None),
+        ("10.0.2.12", "NLM4_GRANTED", 10 * _MS, None),
+    ]
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("procedure", "cookie", "called"),
+    [(12, b"c2", _CLIENT), (14, b"c1", _CLIENT), (12, b"c1", "10.0.2.12")],
+)
+def test_an_answer_is_of_the_call_with_its_cookie_and_procedure_between_its_hosts(
+    procedure: int, cookie: bytes, called: str, tmp_path: Path
+) -> None:
+    """Without one, the empty reply is all there is."""
+    asking = Conversation(_CLIENT, _SERVER, 900, 4045, transport="udp")
+    asking.call(9, 1 * _MS, _NLM, 4, 7, _asked(b"c1")).reply(9, 2 * _MS)
+    asking.call(10, 20 * _MS, _NLM, 4, 7, _asked(b"c9"))
+    answering = Conversation(_SERVER, called, 901, 4045, transport="udp")
+    answering.call(5, 11 * _MS, _NLM, 4, procedure, _of(cookie, 0)).reply(5, 12 * _MS)
+    path = (asking.capture() + answering.capture()).write(tmp_path / "another.pcap")
+    with pcapnfs.open([path]) as trace:
+        rows = trace.sql(
+            "select xid, status_name, srt from calls where op = 'LOCK_MSG' order by xid"
+        ).fetchall()
+    assert rows == [(9, None, _MS), (10, None, None)]
+
+
+def test_a_refused_call_has_no_other_answer(tmp_path: Path) -> None:
+    asking = Conversation(_CLIENT, _SERVER, 900, 4045, transport="udp")
+    asking.call(9, 1 * _MS, _NLM, 4, 7, _asked(b"c1"))
+    asking.message("server", 2 * _MS, rpc.reply_failed(9, 3))
+    answering = Conversation(_SERVER, _CLIENT, 901, 4045, transport="udp")
+    answering.call(5, 11 * _MS, _NLM, 4, 12, _of(b"c1", 0))
+    path = (asking.capture() + answering.capture()).write(tmp_path / "refused.pcap")
+    with pcapnfs.open([path]) as trace:
+        rows = trace.sql(
+            "select rpc_status, status_name, srt from calls where op = 'LOCK_MSG'"
+        ).fetchall()
+    assert rows == [("PROC_UNAVAIL", None, _MS)]
+
+
+def _waits(folder: Path, *, asynchronous: bool) -> Trace:
+    """A client waits four times for a lock that another one has for a second, and gets it."""
+    captures = []
+    talks = {}
+    for number, client in enumerate((_CLIENT, "10.0.2.12")):
+        nfs = Conversation(client, _SERVER, 800).open(0)
+        found = results.lookup(_FILE, Fattr3(size=5), Fattr3())
+        nfs.call(1, 1 * _MS, *nfs3.lookup(_ROOT, "db")).reply(1, 2 * _MS, found)
+        to = Conversation(client, _SERVER, 900, 4045, transport="udp")
+        back = Conversation(_SERVER, client, 901 + number, 4045, transport="udp")
+        talks[client] = to, back
+        captures += [nfs.capture()]
+    xid = 100
+
+    def ask(client: str, procedure: int, body: bytes, cookie: bytes, status: int, ms: int) -> None:
+        nonlocal xid
+        xid += 1
+        way, other = talks[client] if procedure != 5 else reversed(talks[client])
+        if not asynchronous:
+            way.call(xid, ms * _MS, _NLM, 4, procedure, body)
+            way.reply(xid, (ms + 1) * _MS, _of(cookie, status))
+            return
+        way.call(xid, ms * _MS, _NLM, 4, procedure + 5, body)
+        other.call(xid, (ms + 1) * _MS, _NLM, 4, _ANSWER[procedure + 5], _of(cookie, status))
+
+    for turn in range(4):
+        start, cookie = 100 + 2_000 * turn, b"%d" % turn
+        ask(_CLIENT, 2, _asked(cookie, svid=1), cookie, 0, start)
+        ask("10.0.2.12", 2, _asked(cookie, svid=2), cookie, 3, start + 10)
+        ask(_CLIENT, 4, _unlocked(cookie, 1), cookie, 0, start + 1_000)
+        ask("10.0.2.12", 5, _told(cookie, 2), cookie, 0, start + 1_009)
+        ask("10.0.2.12", 4, _unlocked(cookie, 2), cookie, 0, start + 1_100)
+    for to, back in talks.values():
+        captures += [to.capture(), back.capture()]
+    return pcapnfs.open([sum(captures[1:], captures[0]).write(folder / "waits.pcap")])
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_waits_are_the_same_in_both_forms(asynchronous: bool, tmp_path: Path) -> None:
+    with _waits(tmp_path, asynchronous=asynchronous) as trace:
+        (pair,) = lock_waits(trace)
+        (locking,) = lock_calls(trace)
+        callbacks = trace.sql(
+            "select distinct client, server from calls where callback and op like 'GRANTED%'"
+        ).fetchall()
+    assert (pair.client, pair.server, pair.holders) == ("10.0.2.12", _SERVER, (_CLIENT,))
+    assert (pair.locks, pair.refused, pair.waits, pair.granted, pair.told) == (4, 4, 4, 4, 4)
+    assert pair.waited_s == pytest.approx(4.0)
+    assert (locking.client, locking.locks, locking.nlm) == (_CLIENT, 4, 8)
+    assert callbacks == [("10.0.2.12", _SERVER)]
 
 
 # Ports -------------------------------------------------------------------------------------------

@@ -58,12 +58,17 @@ TEXTS = {
     "tshark takes it for that one, sent again",
     "rdma_apart": "over RDMA tshark pairs messages, and puts together what is read, only where the "
     "capture holds the beginning of the connection, and nothing was sent again",
+    "answered_by_call": "a call of the lock manager in the form that another call answers "
+    "(LOCK_MSG, LOCK_RES): to pcapnfs that is its reply, to tshark the empty one, if any",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
 }
 """Codes and what they mean, as a clause."""
 
 _PROGRAMS = {PORTMAPPER, NFS, MOUNT, RQUOTA, NLM, NSM, NFSACL}
 """What pcapnfs looks for: portmapper, NFS, MOUNT, remote quotas, NLM, NSM, NFSACL."""
+
+_ASYNCHRONOUS = range(6, 11)
+"""Procedures of NLM that other calls answer: TEST_MSG to GRANTED_MSG (X/Open C702 chapter 10)."""
 
 _ILLEGAL = 10044
 """What answers an operation that the server does not support (RFC 8881 section 18.52)."""
@@ -256,6 +261,8 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
     call, reply = pair.call, pair.reply
     if call.unsure:
         return "rdma_apart"
+    if call.program == NLM and call.procedure in _ASYNCHRONOUS:
+        return "answered_by_call"
     if reply is not None and reply.frame != call.reply_frame:
         if situation.truncated and reply.frame == call.reply_first_frame:
             return "first_segment"

@@ -225,8 +225,11 @@ def _length(data: Operation) -> str:
     return "" if length is None else units.size(length)
 
 
-LOCKS = frozenset(("LOCK", "LOCKT", "LOCKU", "TEST", "UNLOCK", "CANCEL", "GRANTED", "NM_LOCK"))
-"""Operations on ranges of a file, of NFSv4 and of the lock manager."""
+ASKED_OR_TOLD = ("LOCK", "TEST", "UNLOCK", "CANCEL", "GRANTED")
+LOCKS = frozenset(
+    ("LOCKT", "LOCKU", "NM_LOCK", *ASKED_OR_TOLD, *(f"{op}_MSG" for op in ASKED_OR_TOLD))
+)
+"""Operations on ranges of a file, of NFSv4 and of the lock manager, in both its forms."""
 
 TO_END = (0, 2**64 - 1)
 """Lengths of a range that reaches to the end of the file, however long that gets: of the lock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from pcapnfs.record import replace
 from pcapnfs.verify.compare import WAITING_LIMIT, Tally, _Comparison, compare
@@ -175,6 +176,22 @@ def test_a_reply_before_its_call_is_no_mistake() -> None:
     assert held([early], [orphan, CALL]) == {("reply", "early_reply"): [10]}
     late = replace(early, reply_first_frame=10, reply_frame=10)
     assert held([late], [replace(orphan, frame=10), CALL]) == {("reply", None): [10]}
+
+
+def test_a_call_of_the_lock_manager_may_be_answered_by_a_call() -> None:
+    """To tshark the empty reply answers it, which need not be there."""
+    for procedure, reason in ((7, "answered_by_call"), (2, None)):
+        named: dict[str, Any] = {
+            "program": 100021,
+            "version": 4,
+            "procedure": procedure,
+            "operations": (),
+        }
+        ours = replace(OURS, **named, executed=(), reply_first_frame=14, reply_frame=14)
+        asked = replace(CALL, **named)
+        empty = replace(REPLY, **named, status=None)
+        assert held([ours], [asked, empty]) == {("reply", reason): [10]}
+        assert held([ours], [asked]) == {("reply", reason): [10]}
 
 
 def test_a_reply_cut_before_tshark_pairs_it_is_excused_by_its_own_cut() -> None:

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
+use super::asynchronous::{Asynchronous, Place, status_in};
 use super::callbacks::Callbacks;
 use super::hosts::{Hosts, OTHERS};
 use super::parties::{Parties, Sealed, offset_in};
@@ -38,6 +39,7 @@ const LEARNT_LIMIT: usize = 4096;
 #[derive(Default)]
 pub(super) struct Messages {
     pub(super) pairing: Pairing,
+    pub(super) asynchronous: Asynchronous,
     pub(super) names: Names,
     pub(super) tables: Tables,
     placed: Placed,
@@ -167,7 +169,11 @@ impl Messages {
         let highest = parties.highest_xid.of_mut(side);
         *highest = (*highest).max(Some(head.xid));
         if let Some((number, request)) = displaced {
-            self.complete(number, request, None, parties);
+            self.leave(number, request, parties);
+        }
+        if matches!(outcome, CallOutcome::New) {
+            let hosts = [side, side.other()].map(|side| parties.ends.of(side).ip());
+            self.asynchronous.call((id, side, head.xid), hosts, head, record);
         }
         match outcome {
             CallOutcome::New if self.names.awaits() => {
@@ -178,7 +184,7 @@ impl Messages {
             }
             CallOutcome::New | CallOutcome::Again => {}
             CallOutcome::Answered { call, request, reply } => {
-                self.complete(call, request, Some((&reply.record(), connection)), parties);
+                self.complete(call, request, Some((&reply.record(), Some(connection))), parties);
             }
             CallOutcome::Late { call: number } => {
                 let error = limit(Reason::RetransmittedCall, record.length);
@@ -197,6 +203,9 @@ impl Messages {
         record: &Record<'_>,
         xid: u32,
     ) -> bool {
+        if self.asynchronous.reply((id, side.other(), xid), record) {
+            return true;
+        }
         match self.pairing.reply(id, side.other(), xid, record) {
             ReplyOutcome::Early => {
                 parties.callers.of_mut(side.other()).answered_unseen(xid);
@@ -204,7 +213,7 @@ impl Messages {
             }
             ReplyOutcome::Answers { call, request } => {
                 *parties.replied.of_mut(side) = record.end().map(|end| (end, record.last.time_ns));
-                self.complete(call, request, Some((record, connection)), parties);
+                self.complete(call, request, Some((record, Some(connection))), parties);
             }
             ReplyOutcome::Again { call } => {
                 let error = limit(Reason::DuplicateReply, record.length);
@@ -219,12 +228,31 @@ impl Messages {
         self.tables.note(&error, reply.last, Some(connection), None, Some(xid));
     }
 
-    /// Decodes a call with its reply, and the connection that this came on, and writes its rows.
+    /// Writes the rows of a call that no reply was paired with.
+    pub(super) fn leave(&mut self, call: u64, request: Box<Request>, parties: &mut Parties) {
+        let place = |head: Head| (request.connection, request.caller, head.xid);
+        let asked = Head::of_call(request.message.record().bytes).map(place);
+        let empty = asked.and_then(|place| self.asynchronous.give_up(place));
+        let reply = empty.as_ref().map(Kept::record);
+        self.complete(call, request, reply.as_ref().map(|reply| (reply, None)), parties);
+    }
+
+    /// Pairs a call with what answers it and did not come on its connection.
+    pub(super) fn answer(&mut self, (id, caller, xid): Place, record: &Record<'_>, parties: &mut Parties) {
+        if self.pairing.expects(id, caller, xid)
+            && let ReplyOutcome::Answers { call, request } = self.pairing.reply(id, caller, xid, record)
+        {
+            self.complete(call, request, Some((record, None)), parties);
+        }
+    }
+
+    /// Decodes a call with its reply, and the connection that this came on, if it is that of the call, and
+    /// writes its rows.
     pub(super) fn complete(
         &mut self,
         call: u64,
         request: Box<Request>,
-        reply: Option<(&Record<'_>, &Connection)>,
+        reply: Option<(&Record<'_>, Option<&Connection>)>,
         parties: &mut Parties,
     ) {
         self.calls += 1;
@@ -248,10 +276,11 @@ impl Messages {
         &mut self,
         call: u64,
         request: &Request,
-        reply: Option<(&Record<'_>, &Connection)>,
+        reply: Option<(&Record<'_>, Option<&Connection>)>,
         parties: &mut Parties,
     ) -> Option<Stamp> {
         let (reply, connection) = reply.unzip();
+        let connection = connection.flatten();
         let message = request.message.record();
         let mut c = message.cursor();
         let Ok((header, stop)) = Call::of_message(&mut c) else { return None }; // It was parsed when it came.
@@ -259,16 +288,29 @@ impl Messages {
             Some(stop) => Err(stop),
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
         };
-        let answer = reply.map(|reply| Answer::of(reply, &header.credential)).unwrap_or_default();
+        let answer_status =
+            reply.filter(|_| header.program == program::NLM).and_then(|reply| status_in(reply)?.ok());
+        let answer = match answer_status {
+            None => reply.map(|reply| Answer::of(reply, &header.credential)).unwrap_or_default(),
+            Some(_) => {
+                Answer { status: Some(ReplyStatus::Accepted(AcceptStatus::SUCCESS)), ..Answer::default() }
+            }
+        };
         let called_back = self.callbacks.names(parties.ends.of(request.caller.other()).ip(), header.program);
         let protocol =
             if called_back { callback_protocol() } else { protocol(header.program, header.version) };
         let control = header.control();
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };
         let room = std::mem::take(&mut self.operations);
-        let walk = Walk::of(room, shape, header.procedure, arguments, answer.results);
+        let mut walk = Walk::of(room, shape, header.procedure, arguments, answer.results);
+        if let Some(status) = answer_status {
+            walk.tell(status);
+        }
         // What a server calls at its client, on its own count, tells nothing of who serves.
-        let answered = reply.and_then(|reply| xid_of_reply(reply.bytes));
+        let answered = match answer_status {
+            None => reply.and_then(|reply| xid_of_reply(reply.bytes)),
+            Some(_) => Some(header.xid),
+        };
         let callback = called_back || program::is_for_client(header.program, header.procedure);
         if let Some(xid) = answered.filter(|_| !callback) {
             parties.callers.of_mut(request.caller).answered(xid);

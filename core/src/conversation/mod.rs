@@ -4,6 +4,7 @@
 //! which end is the NFS client, and hands each pair through [`crate::nfs`] and [`crate::names`] to
 //! [`crate::table`].
 
+mod asynchronous;
 mod callbacks;
 
 mod hosts;
@@ -383,6 +384,7 @@ impl Conversations {
         for (id, connection) in forgotten {
             self.take_last(*id, connection);
         }
+        self.answer_due();
         for (call, request) in self.messages.pairing.abandon(gone) {
             self.unanswered(call, request);
         }
@@ -406,6 +408,7 @@ impl Conversations {
                 self.take_last(*id, connection);
             }
         }
+        self.answer_due();
         while let Some((connection, xid, reply)) = self.messages.pairing.next_orphan() {
             self.orphan(connection, xid, &reply);
         }
@@ -482,6 +485,20 @@ impl Conversations {
         if self.messages.pairing.holds_replies() {
             self.settle_overdue(now);
         }
+        if self.messages.asynchronous.is_due() {
+            self.answer_due();
+        }
+    }
+
+    /// Pairs calls of the lock manager with the calls that answer them.
+    #[cold]
+    #[inline(never)]
+    fn answer_due(&mut self) {
+        while let Some((place, answer)) = self.messages.asynchronous.next_due() {
+            if let Some(conversation) = self.by_id.get_mut(place.0) {
+                self.messages.answer(place, &answer.record(), &mut conversation.parties);
+            }
+        }
     }
 
     #[cold]
@@ -526,7 +543,7 @@ impl Conversations {
 
     fn unanswered(&mut self, call: u64, request: Box<Request>) {
         if let Some(conversation) = self.by_id.get_mut(request.connection) {
-            self.messages.complete(call, request, None, &mut conversation.parties);
+            self.messages.leave(call, request, &mut conversation.parties);
         }
     }
 

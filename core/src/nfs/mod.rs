@@ -342,6 +342,14 @@ impl<'a> Walk<'a> {
         walk
     }
 
+    /// Takes the status of a procedure whose reply does not hold it.
+    pub fn tell(&mut self, status: u32) {
+        self.status = Some(status);
+        for done in &mut self.operations {
+            (done.executed, done.facts.status) = (true, Some(status));
+        }
+    }
+
     /// What is known of operations whose own status could not be read. A compound stops at the first one that
     /// fails, whose status is its own (RFC 7530 section 15.2.4, RFC 8881 section 16.2.3).
     #[cold]

@@ -25,7 +25,17 @@ pub struct Kept {
     pub last: Stamp,
 }
 
+/// What is kept of a message that is only to be told from others, and that little is read of.
+const BEGINNING: usize = 2 << 10;
+
 impl Kept {
+    /// The beginning of a message.
+    pub fn beginning(record: &Record<'_>) -> Self {
+        let mut kept = Self::default();
+        kept.fill(record, None, BEGINNING);
+        kept
+    }
+
     /// Keeps a message but for its `unread` part, or if that is more than there is room for, its
     /// beginning: whether it had to be shortened so.
     pub(super) fn fill(&mut self, record: &Record<'_>, unread: Option<Range<usize>>, room: usize) -> bool {

@@ -54,7 +54,7 @@ knows."""
 TELLING = ("LOOKUP", "OPEN", "GETATTR")
 """Operations that bring attributes of a file and change nothing by themselves."""
 
-DOUBTING = ("LOCK",)
+DOUBTING = ("LOCK", "LOCK_MSG")
 """Operations after which a client looks whether the file is still what it knows."""
 
 MANY = 50

@@ -42,7 +42,7 @@ DOUBLED = 4
 SLACK_S = 0.5
 """What a question may come earlier than that, for the rounding of a kernel's clock."""
 
-USED = ("OPEN", "READ", "READ_PLUS", "WRITE", "LOCK", "LOCKT", "LOCKU", "COMMIT")
+USED = ("OPEN", "READ", "READ_PLUS", "WRITE", "LOCK", "LOCK_MSG", "LOCKT", "LOCKU", "COMMIT")
 """Calls that show that a file is open."""
 
 

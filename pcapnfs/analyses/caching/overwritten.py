@@ -114,7 +114,7 @@ _WRITTEN = f"""
         group by identity having count(distinct client) > 1
     ),
     locked as (
-        select identity from operations join objects using (file) where op = 'LOCK'
+        select identity from operations join objects using (file) where op in ('LOCK', 'LOCK_MSG')
     )
     select file, identity from objects semi join several using (identity)
                                        anti join locked using (identity)

@@ -13,10 +13,10 @@ from pcapnfs.analyses.asking.texts import among
 READS = columns.of(calls="mount op version file")
 """The columns that the queries here read."""
 
-WRITTEN_BACK = ("CLOSE", "OPEN_DOWNGRADE", "DELEGRETURN", "LOCKU", "UNLOCK")
+WRITTEN_BACK = ("CLOSE", "OPEN_DOWNGRADE", "DELEGRETURN", "LOCKU", "UNLOCK", "UNLOCK_MSG")
 """Before these a client sends what it has of a file: NFSv4's ways to give up an open, or a part of
 it where another one is left (RFC 8881 section 18.18), a delegation (section 10.4.4) and a lock
-(section 10.3.2); and NLM's UNLOCK."""
+(section 10.3.2); and NLM's UNLOCK, in both its forms."""
 
 OPENED = "(op = 'OPEN' or op = 'GETATTR' and version < 4)"
 """SQL: a file is opened. Each program that opened it has what it wrote sent as it closes it, but

@@ -15,7 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.texts import among
-from pcapnfs.analyses.locks.lock_waits import GRANTED
+from pcapnfs.analyses.locks.lock_waits import GRANTED, LOCK
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -26,7 +26,7 @@ READS = columns.together(
 )
 """The columns that this reads."""
 
-NEEDS = population.Operations(("LOCK",), names=GRANTED)
+NEEDS = population.Operations(LOCK, names=GRANTED)
 """Without a lock that was granted nobody asks for that reason."""
 
 
@@ -46,14 +46,14 @@ _ASKED = f"""
     with granted as (
         select {_COLUMNS}, reply_time as moment, true as got, false as asks
         from calls
-        where op = 'LOCK' and {among("status_name", GRANTED)} and not callback
+        where {among("op", LOCK)} and {among("status_name", GRANTED)} and not callback
               and file is not null and reply_time is not null
     ),
     others as (
         select {_COLUMNS}, call_time as moment, false as got,
                op = 'GETATTR' and reply_time is not null as asks
         from calls
-        where op in ('GETATTR', 'LOCKU', 'UNLOCK') and not callback
+        where op in ('GETATTR', 'LOCKU', 'UNLOCK', 'UNLOCK_MSG') and not callback
               and (mount, file) in (select (mount, file) from granted)
     ),
     steps as (

@@ -21,7 +21,7 @@ from pcapnfs.analyses.caching import spared
 from pcapnfs.analyses.caching.spared import Spared
 from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.locks import asked_after_locks
-from pcapnfs.analyses.locks.lock_waits import GRANTED, REFUSED
+from pcapnfs.analyses.locks.lock_waits import GRANTED, LOCK, REFUSED
 from pcapnfs.analyses.servers.same_calls import NOT_READY
 from pcapnfs.analyses.times import shares
 from pcapnfs.programs import NFS_PROGRAMS, NLM
@@ -44,10 +44,13 @@ READS = columns.together(
 )
 """The columns that the queries here read."""
 
-NEEDS = population.Operations(("LOCK",), names=GRANTED)
+NEEDS = population.Operations(LOCK, names=GRANTED)
 """Without a lock that was granted nobody works with locks."""
 
-OPS = ("LOCK", "LOCKT", "LOCKU", "TEST", "UNLOCK", "FREE_STATEID", "RELEASE_LOCKOWNER")
+OPS = (
+    *LOCK, "LOCKT", "LOCKU", "TEST", "TEST_MSG", "UNLOCK", "UNLOCK_MSG", "FREE_STATEID",
+    "RELEASE_LOCKOWNER",
+)  # fmt: skip
 """What NFSv4 and NLM call them. A FREE_STATEID may also free what a server revoked: where a client
 sends more of them than LOCKUs, none of them counts."""
 
@@ -131,18 +134,19 @@ _LOCKING = f"""
     by_call as materialized (
         select call, min(mount) as mount, min(call_frame) as call_frame,
                bool_or(program = {NLM}) as nlm, min(file) as file,
-               bool_or(operations.op = 'LOCK' and {among("status_name", GRANTED)}) as granted,
+               bool_or({among("operations.op", LOCK)} and {among("status_name", GRANTED)})
+                   as granted,
                bool_or("offset" >= {SQLITE[0]} and "offset" < {SQLITE[1]}) as in_database,
                bool_and(coalesce(
                    "offset" >= {SHARED_MEMORY[0]} and "offset" < {SHARED_MEMORY[1]}, false
-               )) filter (operations.op = 'LOCK') as in_memory,
+               )) filter ({among("operations.op", LOCK)}) as in_memory,
                bool_or(operations.op = 'FREE_STATEID') as frees,
                bool_or(operations.op = 'LOCKU') as unlocks
         from operations join asked using (call)
         where {among("operations.op", OPS)}
         group by call
         having not coalesce(
-            bool_or(operations.op = 'LOCK' and {among("status_name", REFUSED)}
+            bool_or({among("operations.op", LOCK)} and {among("status_name", REFUSED)}
                     or {among("status_name", NOT_READY)}), false)
     ),
     in_memory as (

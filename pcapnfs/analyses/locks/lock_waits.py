@@ -29,6 +29,7 @@ from pcapnfs.analyses.asking import paths, population
 from pcapnfs.analyses.asking.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.asking.named_rows import by_name
 from pcapnfs.analyses.asking.once import once
+from pcapnfs.analyses.asking.texts import among
 from pcapnfs.analyses.asking.values import integer, seconds
 from pcapnfs.analyses.captured import lonely_replies
 from pcapnfs.analyses.captured.directions import any_orphan
@@ -67,7 +68,11 @@ REFUSED = (
 )
 """Answers to a LOCK that somebody else's lock stands in the way of."""
 
-NEEDS = population.Operations(("LOCK",), names=REFUSED)
+LOCK = ("LOCK", "LOCK_MSG")
+"""What asks for a lock: of NFSv4 and of NLM, of NLM also in the form that a call of the server
+answers, LOCK_RES (X/Open C702 chapter 10); its status and time are those of its call's reply."""
+
+NEEDS = population.Operations(LOCK, names=REFUSED)
 """Without a LOCK that was refused nobody waited."""
 
 GRANTED = ("NFS4_OK", "NLM4_GRANTED", "NLM_GRANTED", "LCK_GRANTED")
@@ -212,11 +217,13 @@ def _register(trace: Trace) -> None:
 _OWNED = """
     create table lock_operations as
     with asked as (
-        select mount, client, server, callback, call, operations.op, operations.status_name,
+        select mount, client, server, callback, call,
+               replace(operations.op, '_MSG', '') as op, operations.status_name,
                operations.file, "offset", requested, lock_type, lock_owner, stateid, undecoded,
                call_frame, call_time, reply_time
         from operations join calls using (call)
-        where operations.op in ('LOCK', 'LOCKU', 'UNLOCK', 'FREE_ALL', 'CANCEL') and not callback
+        where operations.op in ('LOCK', 'LOCK_MSG', 'LOCKU', 'UNLOCK', 'UNLOCK_MSG', 'FREE_ALL',
+                                'CANCEL', 'CANCEL_MSG') and not callback
               or operations.op in ('GRANTED', 'GRANTED_MSG') and callback
     ),
     known as (
@@ -447,7 +454,7 @@ _WAITS = f"""
         from operations join (
             select call, client, server, protocol from calls where not callback
         ) using (call)
-        where operations.op = 'LOCK' group by client, server
+        where {among("operations.op", LOCK)} group by client, server
     )
     select client, server, any_value(protocols) as protocols, any_value(locks) as locks,
            sum(refused) as refused, sum(untyped) as untyped, count(*) as waits,

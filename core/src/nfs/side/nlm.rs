@@ -118,9 +118,10 @@ pub fn free_all_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<(
     c.u32().map(|_state| ())
 }
 
-/// `netobj cookie`: what tells an asynchronous answer's call.
-fn cookie(c: &mut Cursor<'_>) -> Result<()> {
-    c.opaque_as(Kind::Token, OBJECT_LIMIT).map(|_cookie| ())
+/// `netobj cookie`, with which all arguments and results begin but those of FREE_ALL: what tells an
+/// asynchronous answer's call.
+pub fn cookie<'a>(c: &mut Cursor<'a>) -> Result<&'a [u8]> {
+    c.opaque_as(Kind::Token, OBJECT_LIMIT)
 }
 
 /// `nlm4_lock`, section 6.1.3.

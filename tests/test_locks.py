@@ -319,7 +319,7 @@ def test_a_refused_call_has_no_other_answer(tmp_path: Path) -> None:
     assert rows == [("PROC_UNAVAIL", None, _MS)]
 
 
-def _waits(folder: Path, *, asynchronous: bool) -> Trace:
+def _waits(folder: Path, *, asynchronous: bool, calls_from: str = _SERVER) -> Trace:
     """A client waits four times for a lock that another one has for a second, and gets it."""
     captures = []
     talks = {}
@@ -328,7 +328,7 @@ def _waits(folder: Path, *, asynchronous: bool) -> Trace:
         found = results.lookup(_FILE, Fattr3(size=5), Fattr3())
         nfs.call(1, 1 * _MS, *nfs3.lookup(_ROOT, "db")).reply(1, 2 * _MS, found)
         to = Conversation(client, _SERVER, 900, 4045, transport="udp")
-        back = Conversation(_SERVER, client, 901 + number, 4045, transport="udp")
+        back = Conversation(calls_from, client, 901 + number, 4045, transport="udp")
         talks[client] = to, back
         captures += [nfs.capture()]
     xid = 100
@@ -356,9 +356,14 @@ def _waits(folder: Path, *, asynchronous: bool) -> Trace:
     return pcapnfs.open([sum(captures[1:], captures[0]).write(folder / "waits.pcap")])
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_waits_are_the_same_in_both_forms(asynchronous: bool, tmp_path: Path) -> None:
-    with _waits(tmp_path, asynchronous=asynchronous) as trace:
+@pytest.mark.parametrize(
+    ("asynchronous", "calls_from"), [(False, _SERVER), (True, _SERVER), (False, "10.0.2.99")]
+)
+def test_waits_are_the_same_in_both_forms_and_from_wherever_the_server_calls(
+    asynchronous: bool, calls_from: str, tmp_path: Path
+) -> None:
+    """A server with several addresses need not call its client from the one that was mounted."""
+    with _waits(tmp_path, asynchronous=asynchronous, calls_from=calls_from) as trace:
         (pair,) = lock_waits(trace)
         (locking,) = lock_calls(trace)
         callbacks = trace.sql(

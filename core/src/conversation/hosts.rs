@@ -38,6 +38,8 @@ pub(super) struct Hosts {
     servers: HashMap<IpAddr, ServerId, RandomState>,
     texts: Vec<String>,
     pairs: HashMap<(IpAddr, ServerId), u32, RandomState>,
+    /// The pairs by their numbers; None for a server with all clients beyond the limit.
+    by_number: Vec<Option<(IpAddr, ServerId)>>,
     /// Numbers of each server with all clients beyond the limit.
     others: HashMap<ServerId, u32, RandomState>,
     /// How often a server or a pair was not told apart.
@@ -77,10 +79,21 @@ impl Hosts {
         }
         if self.pairs.len() < PAIRS_LIMIT {
             self.pairs.insert((client, server), next);
+            self.by_number.push(Some((client, server)));
             return told_apart;
         }
         self.overlooked += 1;
-        Pair { mount: *self.others.entry(server).or_insert(next), any_client: true, any_server }
+        let mount = *self.others.entry(server).or_insert(next);
+        if mount == next {
+            self.by_number.push(None);
+        }
+        Pair { mount, any_client: true, any_server }
+    }
+
+    /// The client and the server that have a number, unless one of them is one of [`OTHERS`].
+    pub(super) fn told_apart(&self, mount: u32) -> Option<(IpAddr, ServerId)> {
+        let pair = self.by_number.get(mount as usize).copied()?;
+        pair.filter(|(_, server)| (*server as usize) < SERVERS_LIMIT)
     }
 
     /// The addresses of servers, by their numbers.
@@ -115,6 +128,8 @@ mod tests {
         assert_eq!(beyond, [of_first; 3]);
         let of_second = hosts.pair(address(0), second);
         assert_eq!(of_second, Pair { mount: number + 1, ..of_first });
+        assert_eq!(hosts.told_apart(7), Some((address(7), first)));
+        assert_eq!([number, number + 1, number + 2].map(|number| hosts.told_apart(number)), [None; 3]);
         // Those known before stay.
         assert_eq!(hosts.pair(address(7), first), Pair { mount: 7, any_client: false, any_server: false });
         assert_eq!(hosts.overlooked, 4);

@@ -3,7 +3,7 @@
 //! Takes the records of all connections, each with the parties of its own. Promises that each is
 //! counted: in a row of calls, or in a note with its reason.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 
 use foldhash::fast::RandomState;
@@ -11,6 +11,7 @@ use hashbrown::HashSet;
 
 use super::asynchronous::{Asynchronous, Place, status_in};
 use super::callbacks::Callbacks;
+use super::granted::Granted;
 use super::hosts::{Hosts, OTHERS};
 use super::parties::{Parties, Sealed, offset_in};
 use super::unread::{Listener, Unread};
@@ -29,6 +30,7 @@ use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
 use crate::stream::seq::SeqNumber;
 use crate::stream::{Connection, ConnectionId, Side};
+use crate::table::columns::Word;
 use crate::table::{Exchange, Tables};
 
 /// Ports learnt from portmappers and from calls that were answered; beyond it those that were learnt
@@ -45,6 +47,7 @@ pub(super) struct Messages {
     placed: Placed,
     pub(super) hosts: Hosts,
     callbacks: Callbacks,
+    granted: Granted,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     pub(super) unread: Unread,
@@ -315,7 +318,7 @@ impl Messages {
         if let Some(xid) = answered.filter(|_| !callback) {
             parties.callers.of_mut(request.caller).answered(xid);
         }
-        let asking = self.asking(request.caller, callback, reply.is_some(), parties);
+        let asking = self.asking(request.caller, callback, reply.is_some(), &walk, parties);
         self.learn(&asking, &header, &walk, parties);
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
         let handle_at = handle.and_then(|handle| u32::try_from(offset_in(message.bytes, handle)?).ok());
@@ -338,12 +341,17 @@ impl Messages {
             number = header.procedure.to_string();
             &number
         };
+        let elsewhere = asking.elsewhere.map(|client| {
+            let server = self.hosts.servers().get(asking.server as usize).cloned().unwrap_or_default();
+            (Word::new(client.to_string()), Word::new(server))
+        });
+        let (client, server) = elsewhere.unzip();
         let resent = connection.is_some_and(|known| known.resent_ns >= request.message.first.time_ns);
         self.tables.append(&Exchange {
             call,
             machine: &parties.machine,
-            client: parties.addresses.of(asking.client),
-            server: parties.addresses.of(asking.client.other()),
+            client: client.as_ref().unwrap_or(parties.addresses.of(asking.client)),
+            server: server.as_ref().unwrap_or(parties.addresses.of(asking.client.other())),
             mount: asking.mount,
             callback: asking.callback,
             request,
@@ -378,8 +386,18 @@ impl Messages {
     /// Who asks whom in a call, whose connection may be new.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it has one caller")]
-    fn asking(&mut self, caller: Side, callback: bool, answered: bool, parties: &mut Parties) -> Asking {
+    fn asking(
+        &mut self,
+        caller: Side,
+        callback: bool,
+        answered: bool,
+        walk: &Walk<'_>,
+        parties: &mut Parties,
+    ) -> Asking {
         let client = if callback { caller.other() } else { caller };
+        if callback && let Some(agreed) = self.agreed_elsewhere(client, walk, parties) {
+            return agreed;
+        }
         let server = self.server(parties, client.other());
         let mount = if let Some(known) = *parties.mounts.of(client) {
             known
@@ -389,7 +407,17 @@ impl Messages {
             }
             self.mount(parties, client, server)
         };
-        Asking { callback, client, server, mount }
+        Asking { callback, client, server, mount, elsewhere: None }
+    }
+
+    /// Who asks whom in a callback that was agreed between other addresses than those of its connection.
+    #[inline(never)]
+    fn agreed_elsewhere(&self, client: Side, walk: &Walk<'_>, parties: &Parties) -> Option<Asking> {
+        let mount = self.granted.of_callback(walk)?;
+        let (address, server) = self.hosts.told_apart(mount)?;
+        let [there, from] = [client, client.other()].map(|side| parties.ends.of(side).ip());
+        let here = there == address && self.hosts.find(from) == Some(server);
+        (!here).then_some(Asking { callback: true, client, server, mount, elsewhere: Some(address) })
     }
 
     /// Learns what a call and its reply tell for others: of files, of the connection, of servers. Where
@@ -404,6 +432,11 @@ impl Messages {
         }
         if header.program == program::NFS {
             parties.carried.add(header.version, walk);
+        }
+        if !asking.callback
+            && matches!((header.program, header.version), (program::NFS, 4) | (program::NLM, _))
+        {
+            self.granted.learn(asking.mount, walk, &mut parties.session);
         }
         self.names.place(asking.server, &walk.operations, &mut self.placed);
         if self.placed.tells_servers {
@@ -500,6 +533,8 @@ struct Asking {
     client: Side,
     server: ServerId,
     mount: u32,
+    /// The address of the client, where this is not that of the connection, nor may the server be.
+    elsewhere: Option<IpAddr>,
 }
 
 /// What a reply says before its results, and these.

@@ -7,6 +7,8 @@
 mod asynchronous;
 mod callbacks;
 
+mod granted;
+
 mod hosts;
 
 mod messages;
@@ -599,6 +601,7 @@ impl Conversations {
             handle_at: None,
             sealed: None,
             carried: Carried::default(),
+            session: None,
         };
         let readers = Sides { low: reader(), high: reader() };
         self.by_id.insert(id, Conversation { readers, parties, believed, heard: 0 });

@@ -52,6 +52,8 @@ pub(super) struct Parties {
     pub(super) sealed: Option<Sealed>,
     /// What it carried of NFS.
     pub(super) carried: Carried,
+    /// The session of its last calls that told one.
+    pub(super) session: Option<[u8; 16]>,
 }
 
 impl Parties {

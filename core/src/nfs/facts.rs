@@ -122,6 +122,8 @@ pub struct Rare<'a> {
     pub plus: Option<bool>,
     /// CREATE_SESSION: slots of the fore channel (`ca_maxrequests`): asked for, then granted.
     pub session_slots: Option<u32>,
+    /// OPEN: the state of the delegation that was granted.
+    pub delegation_stateid: Option<StateId>,
     /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`; of NLM the one that means the same.
     pub lock_type: Option<u32>,
     /// For whom a lock is asked, tested or given back.
@@ -164,6 +166,7 @@ impl<'a> Facts<'a> {
             chooses: false,
             plus: None,
             session_slots: None,
+            delegation_stateid: None,
             lock_type: None,
             lock_owner: None,
             services: Vec::new(),

@@ -123,7 +123,9 @@ pub fn open_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.change = Some(ChangeInfo::parse(c)?);
     c.u32()?; // rflags
     f.attributes_set = Some(bitmap4(c)?.iter().any(|word| *word != 0));
-    open_delegation(c, f)?;
+    if let Some(granted) = open_delegation(c, f)? {
+        f.rare_mut().delegation_stateid = Some(granted);
+    }
     Ok(())
 }
 

@@ -159,11 +159,14 @@ const DELEGATED: Rows =
 
 fn opened(delegation: &[Rows], kind: DelegationType) -> Sample {
     let rows = [&[OPENED], delegation].concat().concat().leak();
+    let refused = matches!(kind, DelegationType::NONE | DelegationType::NONE_EXT);
+    let granted = (!refused).then_some(StateId { sequence: 1, other: *b"delegated..." });
     let expected = Facts {
         stateid: STATE,
         change: Some(ChangeInfo { atomic: true, before: 10, after: 11 }),
         attributes_set: Some(true),
         delegation: Some(kind),
+        rare: granted.map(|_| Rare { delegation_stateid: granted, ..Rare::default() }.into()),
         ..Facts::default()
     };
     results("OPEN", rows, expected)

@@ -332,3 +332,47 @@ def test_no_port_is_learnt_of_a_client_that_is_called_back(tmp_path: Path) -> No
     path = (talk.capture() + other.capture()).write(tmp_path / "callback.pcap")
     assert calls(path) == [(1, True)]
     assert rows(path, "SELECT * FROM notes") == []
+
+
+@pytest.mark.parametrize(
+    ("port", "client_port", "xid", "answered"),
+    [(2049, 1023, 7, True), (111, 1023, 7, False), (2049, 1024, 7, False), (2049, 1023, 8, False)],
+)
+def test_a_server_may_answer_udp_from_another_of_its_addresses(
+    port: int, client_port: int, xid: int, answered: bool, tmp_path: Path
+) -> None:
+    """From the port that was called, to the one that called."""
+    asked = Conversation(server="10.0.2.10", client_port=1023, transport="udp")
+    asked.call(7, T, *nfs3.access(FH))
+    other = Conversation(
+        server="10.0.2.12", client_port=client_port, server_port=port, transport="udp"
+    )
+    other.reply(xid, T + MS, OK)
+    path = (asked.capture() + other.capture()).write(tmp_path / "multihomed.pcap")
+    assert calls(path) == [(7, answered)]
+    lonely = rows(path, "SELECT count(*) FROM notes WHERE reason = 'reply_without_call'")
+    assert lonely == [(int(not answered),)]
+
+
+def test_a_reply_that_may_answer_calls_to_two_servers_answers_neither(tmp_path: Path) -> None:
+    captures = []
+    for server in ("10.0.2.10", "10.0.2.11"):
+        talk = Conversation(server=server, transport="udp")
+        captures.append(talk.call(7, T, *nfs3.access(FH)).capture())
+    other = Conversation(server="10.0.2.12", transport="udp").reply(7, T + MS, OK)
+    path = (captures[0] + captures[1] + other.capture()).write(tmp_path / "two.pcap")
+    assert calls(path) == [(7, False), (7, False)]
+
+
+def test_a_reply_is_of_its_own_connection_first(tmp_path: Path) -> None:
+    """A client may call two servers from one port with one xid."""
+    captures = []
+    for number, server in enumerate(("10.0.2.10", "10.0.2.12")):
+        talk = Conversation(server=server, transport="udp")
+        talk.call(7, T, *nfs3.access(FH)).reply(7, T + (2 - number) * MS, OK)
+        captures.append(talk.capture())
+    path = (captures[0] + captures[1]).write(tmp_path / "both.pcap")
+    assert rows(path, "SELECT server, srt FROM calls ORDER BY server") == [
+        ("10.0.2.10", 2 * MS),
+        ("10.0.2.12", MS),
+    ]

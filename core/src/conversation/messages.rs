@@ -240,6 +240,18 @@ impl Messages {
         self.complete(call, request, reply.as_ref().map(|reply| (reply, None)), parties);
     }
 
+    /// Takes the reply to a call of a connection that did not come on this.
+    pub(super) fn take_reply_from_elsewhere(
+        &mut self,
+        place: Place,
+        record: &Record<'_>,
+        parties: &mut Parties,
+    ) {
+        if !self.asynchronous.reply(place, record) {
+            self.answer(place, record, parties);
+        }
+    }
+
     /// Pairs a call with what answers it and did not come on its connection.
     pub(super) fn answer(&mut self, (id, caller, xid): Place, record: &Record<'_>, parties: &mut Parties) {
         if self.pairing.expects(id, caller, xid)

@@ -23,6 +23,7 @@ use std::net::{IpAddr, SocketAddr};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use self::asynchronous::Place;
 use self::messages::{Messages, limit};
 use self::parties::{Parties, Sealed};
 use crate::cursor::Behind;
@@ -70,6 +71,8 @@ struct Conversation {
 pub(crate) struct Conversations {
     by_id: ById<Conversation>,
     by_hosts: HashMap<(IpAddr, IpAddr), Vec<ConnectionId>, RandomState>,
+    /// Those over UDP, by the end that calls.
+    by_caller: HashMap<SocketAddr, Vec<ConnectionId>, RandomState>,
     messages: Messages,
     /// Calls given up because too many were waiting.
     given_up: u64,
@@ -90,6 +93,7 @@ impl Conversations {
         Self {
             by_id: ById::default(),
             by_hosts: HashMap::default(),
+            by_caller: HashMap::default(),
             messages: Messages::new(ports),
             given_up: 0,
             buffered: 0,
@@ -303,6 +307,18 @@ impl Conversations {
         record: &Record<'_>,
     ) {
         let recognised = recognise(record.bytes);
+        if let Some(Recognised::Reply { xid }) = recognised
+            && let Some(place) = self.called_elsewhere(id, connection, side, xid)
+        {
+            if let Some(conversation) = self.by_id.get_mut(place.0) {
+                self.messages.take_reply_from_elsewhere(place, record, &mut conversation.parties);
+            }
+            if let Some(witness) = &mut self.witness {
+                witness.datagram(id, connection, side, record);
+            }
+            self.settle(record.last);
+            return;
+        }
         let believed = match recognised {
             Some(Recognised::Call { .. }) => true,
             Some(Recognised::Reply { xid }) => {
@@ -318,6 +334,13 @@ impl Conversations {
             }
             return;
         }
+        if let (Some(Recognised::Call { .. }), false) = (recognised, self.by_id.contains(id)) {
+            let known = self.by_caller.entry(*connection.ends.of(side)).or_default();
+            known.push(id);
+            if known.len() > 2 * SIBLINGS_LIMIT {
+                known.drain(..SIBLINGS_LIMIT);
+            }
+        }
         self.meet(id, connection);
         if let Some(conversation) = self.by_id.get_mut(id) {
             let heard = self.messages.take((id, connection), &mut conversation.parties, side, record);
@@ -327,6 +350,31 @@ impl Conversations {
             conversation.hear(side, heard);
         }
         self.settle(record.last);
+    }
+
+    /// The call that a reply from `side` of this connection answers, if it is one that was sent to another address
+    /// of the server: a host with several may answer UDP from another than the one that was called. It came
+    /// from the port that was called to the one that called.
+    fn called_elsewhere(
+        &self,
+        id: ConnectionId,
+        connection: &Connection,
+        side: Side,
+        xid: u32,
+    ) -> Option<Place> {
+        let (server, client) = (connection.ends.of(side), connection.ends.of(side.other()));
+        let known = self.by_caller.get(client)?;
+        if self.messages.pairing.expects(id, side.other(), xid) {
+            return None;
+        }
+        let mut called = known.iter().rev().take(SIBLINGS_LIMIT).filter_map(|other| {
+            let ends = self.by_id.get(*other)?.parties.ends;
+            let caller = if ends.low == *client { Side::Low } else { Side::High };
+            let answers = ends.of(caller.other()).port() == server.port()
+                && self.messages.pairing.expects(*other, caller, xid);
+            answers.then_some((*other, caller, xid))
+        });
+        called.next().filter(|_| called.next().is_none())
     }
 
     /// Takes a message that RDMA carried: one whose header says that it is one of RPC.
@@ -395,10 +443,12 @@ impl Conversations {
             self.by_id.remove(*id);
         }
         let by_id = &self.by_id;
-        self.by_hosts.retain(|_, known| {
+        let keep = |known: &mut Vec<ConnectionId>| {
             known.retain(|id| by_id.contains(*id));
             !known.is_empty()
-        });
+        };
+        self.by_hosts.retain(|_, known| keep(known));
+        self.by_caller.retain(|_, known| keep(known));
     }
 
     /// Ends everything: calls without reply, replies without call, connections; files are left

@@ -250,20 +250,23 @@ def held_of(rows: Sequence[tuple[Any, ...]]) -> list[Held]:
     for (mount, file), events in objects.items():
         events.sort()
         reread, visits = 0, list[list[int]]([[]])
-        extent = void_extent = first = None
+        first = None
+        had, void_had = set[int](), set[int]()
         for _, _, _, (start, stop, reading, asked, opened, asked_at, valid, void) in events:
             if start is not None:
-                if reading and void_extent is not None:
-                    reread += max(0, min(stop, void_extent) - start)
-                extent = stop if extent is None else max(extent, stop)
+                moved = set(range(start, stop))
+                if reading:
+                    reread += len(moved & void_had)
+                had |= moved
                 visits[-1].append(0)
                 continue
             if asked and (first is None or opened or asked_at - first >= SECOND):
                 first = asked_at
                 visits.append([])
-            visits[-1].append(extent or 0 if valid else 0)
-            if void and extent is not None:
-                void_extent = extent
+            visits[-1].append(len(had) if valid else 0)
+            if void:
+                void_had |= had
+                had = set()
         saved = sum(visit[-1] for visit in visits if visit)
         if reread or saved:
             found.append((mount, file, reread, saved))

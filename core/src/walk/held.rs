@@ -11,6 +11,7 @@ use arrow_schema::ArrowError;
 
 use super::groups::{Groups, Key};
 use super::input::{flags, numbers, whole};
+use super::ranges::Ranges;
 
 /// A transfer of data, or one time that a client asked for a file or learnt that it had changed.
 #[derive(Clone, Copy)]
@@ -24,7 +25,7 @@ struct Event {
 /// Of one reply the data come first: the client has them when it learns of a change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// Data up to `stop`; where it was read, and not written, from `start` on.
+    /// Data from `start` up to `stop`, read or written.
     Moved { reading: bool, start: i64, stop: i64 },
     /// What the client learnt: whether it had asked, by an OPEN, that its cache was valid, or void.
     Learnt { asked: bool, opened: bool, asked_at: i64, valid: bool, void: bool },
@@ -87,9 +88,10 @@ impl Holding {
         let Self { visit, events } = self;
         let mut keys: Vec<Key> = Vec::new();
         let mut sums = Vec::new();
+        let mut cached = Cached::default();
         let place = |event: &Event| (event.moment, event.call, event.position, event.what);
         events.visit(place, |key, events| {
-            let found = walk(events, visit);
+            let found = walk(events, visit, &mut cached);
             if found != (0, 0) {
                 keys.push(key);
                 sums.push(found);
@@ -110,22 +112,30 @@ impl Holding {
     }
 }
 
-/// Bytes read again, and bytes spared.
-fn walk(events: &[Event], visit: i64) -> (i64, i64) {
+/// What a client has had of a file.
+#[derive(Default)]
+struct Cached {
+    /// What it has read or written since its cache became void.
+    moved: Ranges,
+    /// What it had before.
+    void: Ranges,
+}
+
+/// Bytes read again, and bytes spared; `cached` is that of any other file, for its memory.
+fn walk(events: &[Event], visit: i64, cached: &mut Cached) -> (i64, i64) {
     let (mut reread, mut saved) = (0_i64, 0_i64);
-    // How far the client has read or written, and how far it had when its cache became void.
-    let mut extent: Option<i64> = None;
-    let mut void_extent: Option<i64> = None;
+    cached.moved.clear();
+    cached.void.clear();
     // When the visit began, and what it spares if no data move any more before the next one.
     let mut begun: Option<i64> = None;
     let mut spares = 0;
     for event in events {
         match event.what {
             What::Moved { reading, start, stop } => {
-                if let Some(void) = void_extent.filter(|_| reading) {
-                    reread = reread.saturating_add((stop.min(void) - start).max(0));
+                if reading {
+                    reread = reread.saturating_add(cached.void.bytes_in(start, stop));
                 }
-                extent = extent.max(Some(stop));
+                cached.moved.add(start, stop);
                 spares = 0;
             }
             What::Learnt { asked, opened, asked_at, valid, void } => {
@@ -134,9 +144,10 @@ fn walk(events: &[Event], visit: i64) -> (i64, i64) {
                     saved = saved.saturating_add(spares);
                     begun = Some(asked_at);
                 }
-                spares = if valid { extent.unwrap_or_default() } else { 0 };
+                spares = if valid { cached.moved.bytes() } else { 0 };
                 if void {
-                    void_extent = extent.or(void_extent);
+                    cached.void.add_all(&cached.moved);
+                    cached.moved.clear();
                 }
             }
         }
@@ -157,7 +168,7 @@ mod tests {
             position: 0,
             what: *what,
         };
-        walk(&events.iter().map(event).collect::<Vec<_>>(), SECOND)
+        walk(&events.iter().map(event).collect::<Vec<_>>(), SECOND, &mut Cached::default())
     }
 
     fn read(start: i64, stop: i64) -> What {
@@ -173,9 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_after_somebody_elses_change_is_read_again_up_to_where_it_had_been() {
+    fn what_had_been_read_before_somebody_elses_change_is_read_again() {
         let change = found(false, 1);
         assert_eq!(walked(&[(0, read(0, 100)), (1, change), (2, read(50, 200))]), (50, 0));
+        assert_eq!(walked(&[(0, read(150, 300)), (1, change), (2, read(50, 200))]), (50, 0));
         assert_eq!(walked(&[(1, change), (2, read(50, 200))]), (0, 0));
     }
 
@@ -184,6 +196,10 @@ mod tests {
         let data = (0, read(0, 100));
         assert_eq!(walked(&[data, (1, found(true, 1)), (2, found(true, 1)), (4, found(true, 4))]), (0, 200));
         assert_eq!(walked(&[data, (1, found(true, 1)), (2, read(0, 100))]), (0, 0));
+        let void = [data, (1, found(false, 1)), (3, found(true, 3)), (4, read(0, 30)), (6, found(true, 6))];
+        assert_eq!(walked(&void), (30, 30), "what somebody else changed is not saved");
+        let more = [data, (0, read(50, 150)), (0, read(1 << 40, (1 << 40) + 50)), (1, found(true, 1))];
+        assert_eq!(walked(&more), (0, 200), "not what lies between");
     }
 
     #[test]
@@ -197,7 +213,7 @@ mod tests {
                 position: 0,
                 what: *what,
             };
-            walk(&events.iter().map(event).collect::<Vec<_>>(), visit * SECOND)
+            walk(&events.iter().map(event).collect::<Vec<_>>(), visit * SECOND, &mut Cached::default())
         };
         assert_eq!(walked(3), (0, 300), "at 1, 4 and 7 s");
         assert_eq!(walked(1), (0, 900));

@@ -13,6 +13,8 @@ mod by_call;
 
 mod groups;
 
+mod ranges;
+
 pub(crate) mod input;
 
 pub mod follow_ups;

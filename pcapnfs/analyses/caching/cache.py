@@ -195,12 +195,13 @@ class Cache(Record):
     """Changes of directories whose `change_info4` was not taken atomically: the client cannot trust
     its copy, though nobody else may have changed it; None as above."""
     bytes_reread: int | None
-    """Bytes of READs, below the highest that the client had read or written before, after somebody
-    else's change; None as above."""
+    """Bytes of READs after somebody else's change that the client had read or written before it;
+    None as above."""
     bytes_saved: int | None
-    """Bytes that a client had read or written and did not read again, though it opened or
-    revalidated the file: one saving for each visit. An estimate: a stat() looks like an open of
-    NFSv3, and opens that the client answers itself are not in the capture; None as above."""
+    """Bytes that a client had read or written since somebody else's last change and did not read
+    again, though it opened or revalidated the file: one saving for each visit. An estimate: a
+    stat() looks like an open of NFSv3, and opens that the client answers itself are not in the
+    capture; None as above."""
     intervals: tuple[Interval, ...]
     """How old the client's knowledge was when it asked again; empty where that is not known."""
     delegations: Delegations

@@ -21,24 +21,20 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
-from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.wire import round_trip
-from pcapnfs.analyses.wire.late_arrivals import EVENLY
-from pcapnfs.analyses.wire.left_out import LONG_NS
 from pcapnfs.analyses.wire.narrow_links import (
-    AT_ONCE,
     BEYOND,
     COSTS_NS,
     EDGE,
     LARGER,
     LEAST,
-    QUICKER,
     SOON,
-    TELLS_BYTES,
     NarrowLink,
+    in_ns,
+    rated,
+    told,
 )
 from pcapnfs.analyses.wire.round_trip import round_trips
-from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -64,24 +60,7 @@ _RATES_TABLE = "links_to_clients_rates"
 @once
 def links_to_clients(trace: Trace) -> tuple[NarrowLink, ...]:
     """Tell them, in order of time."""
-    if not register(trace):
-        return ()
-    rows = trace.rows(f"from {_RATES_TABLE} order by begun, client, server")
-    return tuple(
-        NarrowLink(
-            client=str(client),
-            server=str(server),
-            calls=integer(calls),
-            connections=integer(connections),
-            from_ns=integer(begun),
-            until_ns=integer(ended),
-            median_s=late / NANOSECONDS,
-            usual_s=usual / NANOSECONDS,
-            bytes_per_s=rate * NANOSECONDS,
-            sizes=bool(sizes),
-        )
-        for client, server, calls, connections, begun, ended, late, usual, rate, sizes in rows
-    )
+    return told(trace, _RATES_TABLE) if register(trace) else ()
 
 
 @once
@@ -91,42 +70,26 @@ def register(trace: Trace) -> bool:
     Where no link is known to be narrow there is no table.
     """
     known = [
-        pair
+        (pair.client, pair.server, in_ns(pair.client_side.rtt_s))
         for pair in round_trips(trace).pairs
         if pair.vantage not in ("client", "unknown") and pair.client_side.rtt_s is not None
     ]
     if not any_behind(known):
         return False
-    _, times = EVENLY
     pairs = {
-        "clients": given.text(pair.client for pair in known),
-        "servers": given.text(pair.server for pair in known),
-        "usual": given.text(round((pair.client_side.rtt_s or 0.0) * NANOSECONDS) for pair in known),
+        "clients": given.text(client for client, _, _ in known),
+        "servers": given.text(server for _, server, _ in known),
+        "usual": given.text(rtt_ns for _, _, rtt_ns in known),
         "least": LEAST,
     }
     asked = trace.rows(_ASKED, pairs)
     if not any_left_out(asked):
         return False
     with closing(trace.cursor()) as cursor:
-        cursor.execute(
-            f"create table {_RATES_TABLE} as {_RATES}",
-            {
-                "clients": given.text(client for client, _, _ in asked),
-                "servers": given.text(server for _, server, _ in asked),
-                "usual": given.text(usual for _, _, usual in asked),
-                "takes": LONG_NS,
-                "least": LEAST,
-                "tells": TELLS_BYTES,
-                "at_once": AT_ONCE,
-                "quicker": QUICKER,
-                "times": times,
-            },
-        )
-        cursor.execute(f"select exists (from {_RATES_TABLE})")
-        ((found,),) = cursor.fetchall()
+        found = rated(cursor, _RATES_TABLE, _RATES, asked)
         if found:
             cursor.execute(f"create table {TABLE} as {_CALLS}", {"costs": COSTS_NS})
-    return bool(found)
+    return found
 
 
 def any_behind(pairs: Sized) -> bool:

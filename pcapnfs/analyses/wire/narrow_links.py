@@ -30,6 +30,10 @@ from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -112,9 +116,12 @@ class NarrowLink(Record):
 @once
 def narrow_links(trace: Trace) -> tuple[NarrowLink, ...]:
     """Tell them, in order of time."""
-    if not register(trace):
-        return ()
-    rows = trace.rows(f"from {_RATES_TABLE} order by begun, client, server")
+    return told(trace, _RATES_TABLE) if register(trace) else ()
+
+
+def told(trace: Trace, rates: str) -> tuple[NarrowLink, ...]:
+    """Links of a table that `rated` made, in order of time."""
+    rows = trace.rows(f"from {rates} order by begun, client, server")
     return tuple(
         NarrowLink(
             client=str(client),
@@ -142,36 +149,57 @@ def register(trace: Trace) -> bool:
     if not pairs:
         return False
     known = [
-        pair
+        (pair.client, pair.server, in_ns(pair.server_side.rtt_s))
         for pair in round_trips(trace).pairs
         if (pair.client, pair.server) in pairs
         and pair.vantage != "server"
         and pair.server_side.rtt_s is not None
     ]
-    _, times = EVENLY
     with closing(trace.cursor()) as cursor:
-        cursor.execute(
-            f"create table {_RATES_TABLE} as {_RATES}",
-            {
-                "clients": given.text(pair.client for pair in known),
-                "servers": given.text(pair.server for pair in known),
-                "usual": given.text(
-                    round((pair.server_side.rtt_s or 0.0) * NANOSECONDS) for pair in known
-                ),
-                "takes": LONG_NS,
-                "least": LEAST,
-                "tells": TELLS_BYTES,
-                "at_once": AT_ONCE,
-                "quicker": QUICKER,
-                "times": times,
-            },
-        )
-        cursor.execute(f"select exists (from {_RATES_TABLE})")
-        ((found,),) = cursor.fetchall()
+        found = rated(cursor, _RATES_TABLE, _RATES, known)
         if found:
             cursor.execute(
                 f"create table {TABLE} as {_CALLS}", {"costs": COSTS_NS, "tells": TELLS_BYTES}
             )
+    return found
+
+
+def in_ns(rtt_s: float | None) -> int:
+    """A round trip that is known, ns."""
+    return round((rtt_s or 0.0) * NANOSECONDS)
+
+
+def rated(
+    cursor: duckdb.DuckDBPyConnection,
+    table: str,
+    query: str,
+    usual: Collection[tuple[str, str, int]],
+) -> bool:
+    """Make a table of the links that a query finds, and say whether there is any.
+
+    Args:
+        cursor: Where to make it.
+        table: Its name.
+        query: Gives the links of these pairs.
+        usual: Client, server and usual round trip, ns.
+    """
+    _, times = EVENLY
+    cursor.execute(
+        f"create table {table} as {query}",
+        {
+            "clients": given.text(client for client, _, _ in usual),
+            "servers": given.text(server for _, server, _ in usual),
+            "usual": given.text(rtt_ns for _, _, rtt_ns in usual),
+            "takes": LONG_NS,
+            "least": LEAST,
+            "tells": TELLS_BYTES,
+            "at_once": AT_ONCE,
+            "quicker": QUICKER,
+            "times": times,
+        },
+    )
+    cursor.execute(f"select exists (from {table})")
+    ((found,),) = cursor.fetchall()
     return bool(found)
 
 

@@ -305,6 +305,38 @@ def test_an_answer_is_of_the_call_with_its_cookie_and_procedure_between_its_host
     assert rows == [(9, None, _MS), (10, None, None)]
 
 
+def test_an_xid_that_is_used_again_is_of_another_call(tmp_path: Path) -> None:
+    """The empty reply to the first one never came: what comes now is no late one."""
+    asking = Conversation(_CLIENT, _SERVER, 900, 4045, transport="udp")
+    asking.call(9, 1 * _MS, _NLM, 4, 7, _asked(b"c1"))
+    answering = Conversation(_SERVER, _CLIENT, 901, 4045, transport="udp")
+    answering.call(5, 11 * _MS, _NLM, 4, 12, _of(b"c1", 0))
+    asking.call(9, 9_000_000 * _MS, _NLM, 4, 2, _asked(b"c2"))
+    asking.reply(9, 9_000_001 * _MS, _of(b"c2", 0))
+    path = (asking.capture() + answering.capture()).write(tmp_path / "again.pcap")
+    with pcapnfs.open([path]) as trace:
+        rows = trace.sql("select op, status_name, srt from calls where xid = 9").fetchall()
+        notes = trace.sql("select reason from notes").fetchall()
+    assert rows == [("LOCK_MSG", "NLM4_GRANTED", 10 * _MS), ("LOCK", "NLM4_GRANTED", _MS)]
+    assert notes == []
+
+
+def test_a_call_that_is_sent_again_on_a_new_connection_has_its_answer(tmp_path: Path) -> None:
+    asked = _asked(b"c1")
+    first = Conversation(_CLIENT, _SERVER, 900, 4045).open(0)
+    first.call(9, 1 * _MS, _NLM, 4, 7, asked)
+    second = Conversation(_CLIENT, _SERVER, 902, 4045, isns=(7, 9)).open(5_000 * _MS)
+    second.call(9, 5_001 * _MS, _NLM, 4, 7, asked)
+    answering = Conversation(_SERVER, _CLIENT, 901, 4045).open(0)
+    answering.call(5, 5_011 * _MS, _NLM, 4, 12, _of(b"c1", 3))
+    captures = first.capture() + second.capture() + answering.capture()
+    with pcapnfs.open([captures.write(tmp_path / "moved.pcap")]) as trace:
+        rows = trace.sql(
+            "select status_name, srt, transmissions from calls where op = 'LOCK_MSG'"
+        ).fetchall()
+    assert rows == [("NLM4_BLOCKED", 5_010 * _MS, 2)]
+
+
 def test_a_refused_call_has_no_other_answer(tmp_path: Path) -> None:
     asking = Conversation(_CLIENT, _SERVER, 900, 4045, transport="udp")
     asking.call(9, 1 * _MS, _NLM, 4, 7, _asked(b"c1"))

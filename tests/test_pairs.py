@@ -354,6 +354,17 @@ def test_a_server_may_answer_udp_from_another_of_its_addresses(
     assert lonely == [(int(not answered),)]
 
 
+def test_another_reply_from_there_is_told_as_repeated(tmp_path: Path) -> None:
+    asked = Conversation(server="10.0.2.10", transport="udp").call(7, T, *nfs3.access(FH))
+    asked.call(7, T + 2 * MS, *nfs3.access(FH))
+    other = Conversation(server="10.0.2.12", transport="udp")
+    other.reply(7, T + MS, OK).reply(7, T + 3 * MS, OK)
+    path = (asked.capture() + other.capture()).write(tmp_path / "repeated.pcap")
+    assert calls(path) == [(7, True)]
+    told = rows(path, "SELECT reason FROM notes ORDER BY reason")
+    assert told == [("duplicate_reply",), ("retransmitted_call",)]
+
+
 def test_a_reply_that_may_answer_calls_to_two_servers_answers_neither(tmp_path: Path) -> None:
     captures = []
     for server in ("10.0.2.10", "10.0.2.11"):

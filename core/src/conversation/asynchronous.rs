@@ -68,6 +68,10 @@ impl Asynchronous {
     /// Takes a call that is new, sent between these hosts.
     #[inline]
     pub(super) fn call(&mut self, place: Place, [from, to]: [IpAddr; 2], head: &Head, record: &Record<'_>) {
+        if !self.waiting.is_empty() {
+            // What waited there under this xid has all that it gets.
+            self.give_up(place);
+        }
         if head.program == NLM && (FIRST..=LAST + TO_ANSWER).contains(&head.procedure) {
             self.take(place, [from, to], head.procedure, record);
         }

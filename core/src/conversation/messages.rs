@@ -218,12 +218,14 @@ impl Messages {
                 *parties.replied.of_mut(side) = record.end().map(|end| (end, record.last.time_ns));
                 self.complete(call, request, Some((record, Some(connection))), parties);
             }
-            ReplyOutcome::Again { call } => {
-                let error = limit(Reason::DuplicateReply, record.length);
-                self.tables.note(&error, record.last, Some(id), Some(call), Some(xid));
-            }
+            ReplyOutcome::Again { call } => self.came_again(id, call, xid, record),
         }
         true
+    }
+
+    fn came_again(&mut self, id: ConnectionId, call: u64, xid: u32, reply: &Record<'_>) {
+        let error = limit(Reason::DuplicateReply, reply.length);
+        self.tables.note(&error, reply.last, Some(id), Some(call), Some(xid));
     }
 
     pub(super) fn orphan(&mut self, connection: ConnectionId, xid: u32, reply: &Kept) {
@@ -254,10 +256,15 @@ impl Messages {
 
     /// Pairs a call with what answers it and did not come on its connection.
     pub(super) fn answer(&mut self, (id, caller, xid): Place, record: &Record<'_>, parties: &mut Parties) {
-        if self.pairing.expects(id, caller, xid)
-            && let ReplyOutcome::Answers { call, request } = self.pairing.reply(id, caller, xid, record)
-        {
-            self.complete(call, request, Some((record, None)), parties);
+        if !self.pairing.knows(id, caller, xid) {
+            return;
+        }
+        match self.pairing.reply(id, caller, xid, record) {
+            ReplyOutcome::Answers { call, request } => {
+                self.complete(call, request, Some((record, None)), parties);
+            }
+            ReplyOutcome::Again { call } => self.came_again(id, call, xid, record),
+            ReplyOutcome::Early => {}
         }
     }
 

@@ -31,7 +31,7 @@ use crate::error::{DecodeError, Reason};
 use crate::rdma;
 use crate::roles::Carried;
 use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
-use crate::rpc::pairing::{Kept, Request, Sibling};
+use crate::rpc::pairing::{Kept, Pairing, Request, Sibling};
 use crate::rpc::record::{Record, RecordReader};
 use crate::rpc::tls;
 use crate::stream::assembler::{Piece, Stamp};
@@ -364,17 +364,22 @@ impl Conversations {
     ) -> Option<Place> {
         let (server, client) = (connection.ends.of(side), connection.ends.of(side.other()));
         let known = self.by_caller.get(client)?;
-        if self.messages.pairing.expects(id, side.other(), xid) {
+        let pairing = &self.messages.pairing;
+        if pairing.knows(id, side.other(), xid) {
             return None;
         }
-        let mut called = known.iter().rev().take(SIBLINGS_LIMIT).filter_map(|other| {
-            let ends = self.by_id.get(*other)?.parties.ends;
-            let caller = if ends.low == *client { Side::Low } else { Side::High };
-            let answers = ends.of(caller.other()).port() == server.port()
-                && self.messages.pairing.expects(*other, caller, xid);
-            answers.then_some((*other, caller, xid))
-        });
-        called.next().filter(|_| called.next().is_none())
+        let only = |believed: fn(&Pairing, ConnectionId, Side, u32) -> bool| {
+            let mut called = known.iter().rev().take(SIBLINGS_LIMIT).filter_map(|other| {
+                let ends = self.by_id.get(*other)?.parties.ends;
+                let caller = if ends.low == *client { Side::Low } else { Side::High };
+                let answers =
+                    ends.of(caller.other()).port() == server.port() && believed(pairing, *other, caller, xid);
+                answers.then_some((*other, caller, xid))
+            });
+            called.next().filter(|_| called.next().is_none())
+        };
+        // A reply that comes once more has its call answered already.
+        only(Pairing::expects).or_else(|| only(Pairing::knows))
     }
 
     /// Takes a message that RDMA carried: one whose header says that it is one of RPC.

@@ -284,6 +284,16 @@ impl Pairing {
         self.request(connection, caller, xid).is_some()
     }
 
+    /// Whether a call with this xid was sent from `caller`, on this connection or again on another one, be it
+    /// that it waits or that it was answered not long ago.
+    pub fn knows(&self, connection: ConnectionId, caller: Side, xid: u32) -> bool {
+        let of = |key: Key| Some(&self.entries.find(self.entries.hash(key), key)?.state);
+        match of(Key::new(connection, caller, xid)) {
+            Some(State::Moved(to)) => matches!(of(*to), Some(State::Waiting(_) | State::Answered { .. })),
+            state => state.is_some(),
+        }
+    }
+
     fn request(&self, connection: ConnectionId, caller: Side, xid: u32) -> Option<&Request> {
         let key = Key::new(connection, caller, xid);
         match &self.entries.find(self.entries.hash(key), key)?.state {

@@ -26,6 +26,15 @@ const SEVERAL: u32 = u32::MAX;
 /// What was granted to whom, by hashes of what names it.
 #[derive(Default)]
 pub(super) struct Granted {
+    /// Delegations, and locks that are waited for.
+    objects: Latest,
+    /// Told once for each connection: what is granted in a session does not push it out.
+    sessions: Latest,
+}
+
+/// Numbers of a client and server by what was granted to them, the latest of it.
+#[derive(Default)]
+struct Latest {
     young: HashMap<u64, u32, RandomState>,
     old: HashMap<u64, u32, RandomState>,
     hasher: RandomState,
@@ -39,7 +48,7 @@ impl Granted {
         // Others name a session for connections that it only calls back on (BIND_CONN_TO_SESSION).
         if first.session != *known && first.slot.is_some() && first.status == Some(0) {
             *known = first.session;
-            self.put(first.session, mount);
+            self.sessions.put(first.session, mount);
         }
         if walk.operations.iter().any(|done| done.facts.rare.is_some()) {
             self.learn_rare(mount, walk);
@@ -54,16 +63,34 @@ impl Granted {
         let Some(handle) = handle else { return };
         for done in &walk.operations {
             if let Some(delegation) = done.facts.rare().delegation_stateid {
-                self.put((handle, delegation.other), mount);
+                self.objects.put((handle, delegation.other), mount);
             }
             if let Some(owner) = done.facts.rare().lock_owner
                 && walk.status == Some(BLOCKED)
             {
-                self.put((handle, owner.number, owner.name), mount);
+                self.objects.put((handle, owner.number, owner.name), mount);
             }
         }
     }
 
+    /// The number of the client and server that a callback belongs to, if it tells.
+    pub(super) fn of_callback(&self, walk: &Walk<'_>) -> Option<u32> {
+        let by_what = walk.operations.iter().find_map(|done| {
+            let facts = &done.facts;
+            let handle = facts.handle?;
+            let delegation = facts.stateid.and_then(|stateid| self.objects.get((handle, stateid.other)));
+            let owner = facts.rare().lock_owner;
+            delegation
+                .or_else(|| owner.and_then(|owner| self.objects.get((handle, owner.number, owner.name))))
+        });
+        by_what.or_else(|| {
+            let session = walk.operations.first()?.facts.session;
+            session.and_then(|_| self.sessions.get(session))
+        })
+    }
+}
+
+impl Latest {
     fn put(&mut self, what: impl Hash, mount: u32) {
         if self.young.len() >= GRANTED_LIMIT {
             self.old = std::mem::take(&mut self.young);
@@ -79,21 +106,6 @@ impl Granted {
         let found = self.young.get(&what).or_else(|| self.old.get(&what)).copied();
         found.filter(|mount| *mount != SEVERAL)
     }
-
-    /// The number of the client and server that a callback belongs to, if it tells.
-    pub(super) fn of_callback(&self, walk: &Walk<'_>) -> Option<u32> {
-        let by_what = walk.operations.iter().find_map(|done| {
-            let facts = &done.facts;
-            let handle = facts.handle?;
-            let delegation = facts.stateid.and_then(|stateid| self.get((handle, stateid.other)));
-            let owner = facts.rare().lock_owner;
-            delegation.or_else(|| owner.and_then(|owner| self.get((handle, owner.number, owner.name))))
-        });
-        by_what.or_else(|| {
-            let session = walk.operations.first()?.facts.session;
-            session.and_then(|_| self.get(session))
-        })
-    }
 }
 
 #[cfg(test)]
@@ -102,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_latest_are_known() {
-        let mut granted = Granted::default();
+        let mut granted = Latest::default();
         for what in 0..=2 * GRANTED_LIMIT as u32 {
             granted.put(what, what % 7);
         }
@@ -115,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_several_were_granted_is_of_none_also_once_it_is_old() {
-        let mut granted = Granted::default();
+        let mut granted = Latest::default();
         for mount in [1, 1, 2, 1] {
             granted.put("what", mount);
         }

@@ -140,6 +140,12 @@ def test_a_client_that_goes_on_as_before_is_not_limited() -> None:
     assert (found.limit, found.full_s, found.lowered_from) == (64, 0, None)
 
 
+def test_a_server_may_want_as_many_as_a_number_holds() -> None:
+    (found,) = changing((0, 1, 2, 3), (3, 3, 3, 0xFFFF_FFFF, 0xFFFF_FFFF))
+    assert found.limit == 4
+    assert found.full_s == pytest.approx(0.030)
+
+
 def test_who_did_one_thing_after_the_other_does_not_wait_for_a_slot() -> None:
     (found,) = changing((0,), (63, 63, 0, 0, 0))
     assert (found.limit, found.full_s) == (64, 0)

@@ -288,7 +288,7 @@ def _by_time(trace: Trace, session: Session, full: Full) -> Full:
 
 _TOLD = """
     with told as (
-        select call, target_highest_slot + 1 as wanted,
+        select call, target_highest_slot::bigint + 1 as wanted,
                case when callback then call_first_time else reply_time end as since
         from operations join calls using (call)
         where calls.session = unhex($session) and target_highest_slot is not null

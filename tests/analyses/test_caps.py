@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pcapnfs.analyses.mounts import sessions
-from pcapnfs.analyses.wire.caps import Slots, caps
+from pcapnfs.analyses.wire.caps import Slots, caps, kept_to
+from tests import processor
 from tests.unit.rows import Row, call, operation, trace_of
 
 
@@ -138,6 +140,24 @@ def test_slots_that_the_server_grants_later_limit_until_then() -> None:
 def test_a_client_that_goes_on_as_before_is_not_limited() -> None:
     (found,) = changing((0, 1, 2, 3, 4, 5), (63, 63, 3, 3, 3))
     assert (found.limit, found.full_s, found.lowered_from) == (64, 0, None)
+
+
+def test_each_number_of_slots_is_kept_to_or_not() -> None:
+    # 4 in 1 of 20 calls not, 8 in 1 of 2, 16 always, 2 in no call at all; 64 is the limit.
+    at_begin = np.array([4] * 20 + [8] * 2 + [16] + [64] * 2)
+    slots = np.array([4] + [3] * 19 + [7, 8] + [15] + [64] * 2)
+    kept = kept_to(np.array([64, 8, 4, 2, 16, 8, 4]), at_begin, slots, 64)
+    assert kept.tolist() == [64, 64, 4, 64, 16, 64, 4]
+    assert kept_to(np.array([64, 8]), at_begin[:0], slots[:0], 64).tolist() == [64, 64]
+
+
+def test_many_different_numbers_of_slots_are_looked_at_at_once() -> None:
+    """A hostile server wants another with each reply."""
+    wanted = np.arange(1, 100_001)
+    slots = np.zeros(len(wanted), np.int64)
+    assert processor.in_time(
+        1.0, lambda: processor.seconds(lambda: kept_to(wanted, wanted, slots, 64))
+    )
 
 
 def test_a_server_may_want_as_many_as_a_number_holds() -> None:

@@ -261,13 +261,7 @@ def _by_time(trace: Trace, session: Session, full: Full) -> Full:
     def in_force(times: NDArray[np.int64]) -> NDArray[np.int64]:
         return wanted[np.searchsorted(since, times, side="right")]
 
-    at_begin = in_force(begin)
-    beyond = calls["slot"].astype(np.int64) >= at_begin
-    for limit in np.unique(wanted):
-        sent = at_begin == limit
-        if not sent.any() or beyond[sent].mean() > DISREGARDED:
-            # Nothing shows that the client keeps to it.
-            wanted = np.where(wanted == limit, full.limit, wanted)
+    wanted = kept_to(wanted, in_force(begin), calls["slot"].astype(np.int64), full.limit)
     times = np.unique(np.concatenate([begin, end, since]))
     under_way = np.searchsorted(np.sort(begin), times, side="right") - np.searchsorted(
         np.sort(end), times, side="right"
@@ -284,6 +278,28 @@ def _by_time(trace: Trace, session: Session, full: Full) -> Full:
         # It did one thing after the other before, too.
         return replace(full, time_ns=0)
     return Full(limit, int(lasting.sum()), before if before > limit else None)
+
+
+def kept_to(
+    wanted: NDArray[np.int64],
+    at_begin: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    limit: int,
+) -> NDArray[np.int64]:
+    """What the server wants, with the limit otherwise for what the client is not seen to keep to.
+
+    Args:
+        wanted: What it wants, one after the other.
+        at_begin: What it wanted when each call was sent.
+        slots: The slot of each.
+        limit: The limit otherwise.
+    """
+    each, place = np.unique(at_begin, return_inverse=True)
+    beyond = np.bincount(place, weights=slots >= at_begin) / np.bincount(place)
+    found: NDArray[np.int64] = np.where(
+        np.isin(wanted, each[beyond <= DISREGARDED]), wanted, np.int64(limit)
+    )
+    return found
 
 
 _TOLD = """

@@ -45,3 +45,14 @@ def test_of_a_call_that_has_a_reply_it_is_none() -> None:
     answered = call(1, "GETATTR", 2, call_frame=10, xid=7, connection=3)
     with trace_of(calls=[answered], notes=[REPLY]) as trace:
         assert earlier_replies(trace) == 0
+
+
+def test_replies_are_counted_and_not_the_calls_before_them() -> None:
+    """Calls may have one xid, and more than one reply."""
+    late = 1_000 * MILLISECOND
+    calls = [{**CALL, "call": 1 + place, "call_frame": 8 + place} for place in range(3)]
+    calls[0]["call_time"] = START_NS + late + MILLISECOND
+    calls.append({**CALL, "call": 9, "call_frame": 20, "call_time": START_NS + 2 * late})
+    replies = [REPLY, {**REPLY, "time": START_NS + late}, {**REPLY, "time": START_NS + 2 * late}]
+    with trace_of(calls=calls, notes=replies) as trace:
+        assert earlier_replies(trace) == 2

@@ -34,8 +34,18 @@ def earlier_replies(trace: Trace) -> int:
     return integer(earlier)
 
 
+# Of the calls before it, which may have one xid, the one with the latest time decides.
 _EARLIER = """
-    select count(*) from notes join calls using (connection, xid)
-    where reason = $orphan and reply_frame is null and not callback
-          and call_frame < notes.frame and call_time > notes.time
+    with unanswered as (
+        select connection, xid, call_frame, max(call_time) over (
+                   partition by connection, xid order by call_frame
+               ) as latest
+        from calls where reply_frame is null and not callback
+    )
+    select count(*)
+    from (select * from notes where reason = $orphan) as orphans
+         asof join unanswered
+             on orphans.connection = unanswered.connection and orphans.xid = unanswered.xid
+                and orphans.frame > unanswered.call_frame
+    where latest > orphans.time
 """

@@ -137,6 +137,39 @@ def test_a_rename_waits_for_the_file_that_it_replaces(
     assert [each.recalled for each in refused] == [len(waiting)]
 
 
+@pytest.mark.parametrize("put_off", [0, 1, 2])
+def test_a_compound_of_several_renames_is_put_off_once(put_off: int) -> None:
+    """For the file that the one replaces at which it stopped, and no other's."""
+    delayed = {"status": 10008, "status_name": "NFS4ERR_DELAY", "file": 2}
+    # What the second one replaces was recalled two seconds before.
+    asked = [recall(1, 4), recall(204, 1), returned(205, 1)]
+    calls = [
+        call(202, "RENAME", 1, **OTHER, **delayed),
+        call(208, "RENAME", 1, file=2, **OTHER),
+        *(each for each, _ in asked),
+    ]
+    renamed = {"file": 2, "directory": 3, "target_directory": 3, "name": "b"}
+    operations = [each for _, each in asked]
+    for place in range(3):
+        status = 10008 if place == put_off else 0 if place < put_off else None
+        new_name = "c" if place == 1 else "a"
+        operations += [
+            {**operation(number, "RENAME", **renamed, status=status), "position": place}
+            | {"new_name": new_name}
+            for number, status in ((202, status), (208, 0))
+        ]
+    names: list[Row] = [
+        {"call": 0, "position": 2, "directory": 3, "name": "a", "file": 1},
+        {"call": 0, "position": 4, "directory": 3, "name": "c", "file": 4},
+    ]
+    files = [*FILES, file(3, ".", "directory"), file(4, "c")]
+    with trace_of(calls=calls, operations=operations, files=files, names=names) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.calls, pair.waits) == (1, 1)
+    assert pair.time_s == pytest.approx(0.060)
+    assert pair.recalled == (0 if put_off == 1 else 1)
+
+
 def test_a_rename_of_which_both_files_are_recalled_waits_once() -> None:
     asked = [recall(2, 1), recall(3, 2), returned(4, 1), returned(5, 2)]
     renamed = {"file": 2, "directory": 3, "target_directory": 3, "name": "b", "new_name": "a"}

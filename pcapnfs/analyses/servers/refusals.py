@@ -131,17 +131,20 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
     )
 
 
-_IN_THE_WAY = "create temp table in_the_way (call uinteger, replaced uinteger)"
+_IN_THE_WAY = "create temp table in_the_way (call ubigint, replaced uinteger)"
 
-# Whoever holds a delegation of what a RENAME replaces has to give it back before.
+# Whoever holds a delegation of what a RENAME replaces has to give it back before. Of several in one
+# compound the one that was put off counts: what came before was done, what follows was not looked
+# at.
 _REPLACED = f"""
     insert into in_the_way
     with called_back as (
         select identity from operations join files using (file) where op = 'CB_RECALL'
     )
-    select call, identity
+    select call, arg_max(identity, coalesce(status, 0))
     from ({replaced.replaced("select file from files semi join called_back using (identity)")})
          join files using (file)
+    group by call
 """
 
 # A wait ends with an answer of another status, or when the client pauses for longer than it would.

@@ -379,6 +379,8 @@ ASKED_ELSEWHERE = {
     ),
     # Whether it was a restart that had calls sent again: where any was.
     *((question, "operations", "verifier") for question in ("bottleneck", "model")),
+    # What listens where a connection was asked for in vain: where one was.
+    *((question, "operations", "text") for question in ("bottleneck", "model", "time_budget")),
     ("own_ways", "calls", "call"),
     # Who goes on first: where calls at once stay at a number.
     ("caps", "calls", "op"),

@@ -145,6 +145,27 @@ def test_a_server_that_cannot_call_its_client_back_does_not_wait(elsewhere: Row)
     }
 
 
+@pytest.mark.parametrize(
+    ("program", "back", "cost_s"),
+    [(100003, False, 6.0), (100005, False, 6.0), (100021, True, 0.0)],
+)
+def test_a_host_that_mounts_from_its_own_client_waits_for_it(
+    program: int, back: bool, cost_s: float
+) -> None:
+    """The portmapper tells what listens on a port of its own."""
+    asked = replace(ASKED, client=ASKED.server, server=ASKED.client, port=44919)
+    pair = {"client": asked.client, "server": asked.server}
+    calls = [
+        CALLED,
+        call(101, "GETATTR", 2, client=asked.client, server="10.0.0.9"),
+        call(102, "GETPORT", 1, program=100000, **pair),
+    ]
+    told = operation(102, "GETPORT", text=f"{program} v3 tcp port 44919")
+    with trace_of(replace(meta(), vain=(asked,)), calls=calls, operations=[told]) as trace:
+        (found,) = vain_connections(trace)
+        assert (found.program, found.back, found.idle_s) == (program, back, cost_s)
+
+
 def test_a_call_that_was_seen_to_wait_until_its_connection_ended() -> None:
     hanging = call(150, "READ", None, connection=1)
     connection: Row = {

@@ -35,6 +35,8 @@ from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pcapnfs.meta import Vain
     from pcapnfs.trace import Trace
 
@@ -42,17 +44,14 @@ TIMES_READS = columns.together(
     silent_calls.READS,
     traffic.READS,
     columns.of(
-        calls="call client callback program call_first_time call_time reply_time",
+        calls="call client server callback program op call_first_time call_time reply_time",
         connections="client server server_port first_time last_time",
+        operations="call op text",
     ),
 )
 """The columns that `asked_in_vain_s` reads."""
 
-READS = columns.together(
-    TIMES_READS,
-    _directions.READS,
-    columns.of(calls="server", operations="call op text"),
-)
+READS = columns.together(TIMES_READS, _directions.READS)
 """The columns that the queries here read."""
 
 DUE_NS = 4_000_000_000
@@ -97,8 +96,7 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
     """Put together, for each client and port of a server, the longest first."""
     cost = {each.place: each.idle_ns for each in _costs(trace)}
     start = trace.meta.start_ns or 0
-    programs = _programs(trace)
-    served = _served(trace)
+    programs, back = _programs(trace), _back(trace)
     spans = sorted(
         enumerate(_spans(trace)),
         key=lambda each: (each[1].since - each[1].until, each[1].vain.frame),
@@ -114,10 +112,10 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
             idle_s=cost.get(place, 0) / NANOSECONDS,
             alone=(span.vain.client, span.vain.server) in directions(trace).pairs,
             from_ns=span.since,
-            back=_back(span.vain, served) and program not in (MOUNT, *NFS_PROGRAMS),
+            back=span.vain in back,
         )
         for place, span in spans
-        for program in (programs.get((span.vain.client, span.vain.server, span.vain.port)),)
+        for program in (programs.get(_asked(span.vain)),)
     )
 
 
@@ -150,13 +148,25 @@ def between_calls(trace: Trace) -> list[tuple[str, int, int]]:
     ]
 
 
-def _back(vain: Vain, served: set[tuple[str, str]]) -> bool:
-    """Whether a server asked its client, and not for NFS: who does wants to mount something."""
-    return (
-        (vain.server, vain.client) in served
+def _back(trace: Trace) -> frozenset[Vain]:
+    """Those in which a server asked its client, and not for NFS: who does wants to mount something.
+
+    Nor for MOUNT, on which port that is, as the portmapper told.
+    """
+    served, programs = _served(trace), _programs(trace)
+    return frozenset(
+        vain
+        for vain in trace.meta.vain
+        if (vain.server, vain.client) in served
         and (vain.client, vain.server) not in served
         and vain.port != NFS_PORT
+        and programs.get(_asked(vain)) not in (MOUNT, *NFS_PROGRAMS)
     )
+
+
+def _asked(vain: Vain) -> tuple[str, str, int]:
+    """Who asked whom for which port."""
+    return vain.client, vain.server, vain.port
 
 
 def _served(trace: Trace) -> set[tuple[str, str]]:
@@ -167,7 +177,8 @@ def _served(trace: Trace) -> set[tuple[str, str]]:
     return set(lines.where(np.isin(lines.numbers["program"], NFS_PROGRAMS)).mounts().values())
 
 
-def _programs(trace: Trace) -> dict[tuple[str, str, int], int]:
+@once
+def _programs(trace: Trace) -> Mapping[tuple[str, str, int], int]:
     """By client, server and port: the program that the portmapper told last."""
     if not trace.meta.vain:
         return {}
@@ -233,8 +244,8 @@ class _Cost(NamedTuple):
 @once
 def _costs(trace: Trace) -> tuple[_Cost, ...]:
     """Those that cost their client something."""
-    served = _served(trace)
-    spans = [each for each in enumerate(_spans(trace)) if not _back(each[1].vain, served)]
+    back = _back(trace)
+    spans = [each for each in enumerate(_spans(trace)) if each[1].vain not in back]
     if not spans:
         return ()
     silent_calls.register(trace)

@@ -119,9 +119,9 @@ def by_process(asked: tuple[Row, Row]) -> tuple[Row, Row]:
         # From 60 to 100 ms, and from 130 to 201 ms; else from the last release on alone.
         ([lock(10, "NFS4_OK", OTHER), unlock(13, OTHER)], 0.040 + 0.071),
         ([lock(10, "NFS4_OK", "10.0.0.4"), unlock(13, "10.0.0.4")], 0.040 + 0.071),
-        # Somebody held it all the time; or it is not known for how long.
+        # Somebody held it all the time; or since 70 ms, and it is not known for how long.
         ([lock(5, "NFS4_OK", "10.0.0.4"), unlock(13, "10.0.0.4")], 0.071),
-        ([lock(7, "NFS4_OK", "10.0.0.4"), unlock(13, OTHER)], 0.071),
+        ([lock(7, "NFS4_OK", "10.0.0.4"), unlock(13, OTHER)], 0.010 + 0.071),
         # Of another range of the file this one may have been held all the time.
         ([lock(10, "NFS4_OK", OTHER, offset=500), unlock(13, OTHER)], 0.071),
     ],
@@ -284,8 +284,8 @@ def test_a_refusal_of_which_nothing_tells_the_file_is_no_wait(status: str) -> No
     assert waited is None or not len(waited.begin_ns)
 
 
-A, B = b"lock id:a", b"lock id:b"
-STATE_A, STATE_B = b"state-of-a", b"state-of-b"
+A, B, C = b"lock id:a", b"lock id:b", b"lock id:c"
+STATE_A, STATE_B, STATE_C = b"state-of-a", b"state-of-b", b"state-of-c"
 OPEN = b"the-open"
 
 
@@ -374,6 +374,35 @@ def test_what_was_free_for_two_waits_at_once_was_free_once() -> None:
     assert (pair.waits, pair.granted) == (2, 2)
     assert pair.waited_s == pytest.approx(0.071)
     assert pair.late_s == pytest.approx(0.051)
+
+
+def test_what_was_free_between_holds_was_free_once_for_two_waits_at_once() -> None:
+    """The second of them ends first, and its process holds the lock within the first's wait."""
+    asked = [
+        owned(1, "LOCK", "NFS4_OK", C, STATE_C),
+        owned(2, "LOCK", "NFS4ERR_DENIED", A, OPEN),
+        owned(3, "LOCK", "NFS4ERR_DENIED", B, OPEN),
+        owned(4, "LOCKU", "NFS4_OK", None, STATE_C),
+        owned(8, "LOCK", "NFS4_OK", B, STATE_B),
+        owned(9, "LOCKU", "NFS4_OK", None, STATE_B),
+        owned(12, "LOCK", "NFS4_OK", A, STATE_A),
+    ]
+    pair = found(asked)
+    assert (pair.waits, pair.granted) == (2, 2)
+    assert pair.waited_s == pytest.approx(0.101)
+    assert pair.late_s == pytest.approx(0.041 + 0.031)
+
+
+def test_what_was_free_before_a_wait_began_counts_from_there() -> None:
+    asked = [
+        owned(1, "LOCK", "NFS4_OK", C, STATE_C),
+        owned(3, "LOCKU", "NFS4_OK", None, STATE_C),
+        owned(5, "LOCK", "NFS4ERR_DENIED", B, OPEN),
+        owned(7, "LOCK", "NFS4_OK", A, STATE_A),
+        owned(8, "LOCKU", "NFS4_OK", None, STATE_A),
+        owned(9, "LOCK", "NFS4_OK", B, STATE_B),
+    ]
+    assert found(asked).late_s == pytest.approx(0.020 + 0.011)
 
 
 def cancel(number: int, owner: bytes, status: str | None = "NLM4_GRANTED") -> tuple[Row, Row]:

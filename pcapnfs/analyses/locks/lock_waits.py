@@ -394,27 +394,18 @@ _WAITS = f"""
         from released
     ),
     judged as (
-        select *, told or coalesce(notified >= begun, false) as notice,
-               {alone("last")} as alone,
-               -- From when on none of the waits before it, by when the lock was free, lasts.
-               greatest(unlocked, max(ended) filter (freed) over (
-                   partition by client, server order by unlocked, frame
-                   rows between unbounded preceding and 1 preceding
-               )) as free
+        select *, told or coalesce(notified >= begun, false) as notice, {alone("last")} as alone
         from freed
     ),
-    -- How long nobody had held it before each hold, all together, where all are of one range. One
-    -- that is not seen to end lasts.
+    -- Since when nobody had it before each hold, where all are of one range. One that is not seen
+    -- to end lasts.
     holds as (
-        select server, file, taken, unlocked, sum(free) over (
-                   partition by server, file order by taken, unlocked rows unbounded preceding
-               ) as free_until
+        select server, file, taken, max(unlocked) over (
+                   partition by server, file order by taken, unlocked
+                   rows between unbounded preceding and 1 preceding
+               ) as free
         from (
-            select taken.*, coalesce(unlocked, {NEVER}) as unlocked,
-                   greatest(taken - max(coalesce(unlocked, {NEVER})) over (
-                       partition by taken.server, taken.file order by taken, unlocked
-                       rows between unbounded preceding and 1 preceding
-                   ), 0) as free
+            select taken.*, coalesce(unlocked, {NEVER}) as unlocked
             from (
                 select server, file, client, owner, call_time as taken
                 from lock_operations
@@ -431,15 +422,47 @@ _WAITS = f"""
                    and taken.taken <= given_up.unlocked
         )
     ),
-    spared as (
-        select judged.*, greatest(last_one.free_until - first_one.free_until, 0) as free_before
-        from judged
-             asof left join holds as first_one
-                 on judged.server = first_one.server and judged.file = first_one.file
-                    and judged.alone <= first_one.unlocked
-             asof left join holds as last_one
-                 on judged.server = last_one.server and judged.file = last_one.file
-                    and judged.ended >= last_one.unlocked
+    -- A client's waits for one file, where several are at once cut to be one after the other.
+    stretches as (
+        select * from (
+            select client, server, file, ended, greatest(begun, max(ended) over (
+                       partition by client, server, file order by begun, frame
+                       rows between unbounded preceding and 1 preceding
+                   )) as since
+            from judged where freed
+        ) where since < ended
+    ),
+    gaps as (
+        select client, server, file, free, taken
+        from holds join (select distinct client, server, file from stretches) using (server, file)
+        where free < taken
+    ),
+    -- When a client waited for what nobody had: a gap begins within a stretch, or the other way
+    -- round; or it is seen to last until the lock.
+    idle as (
+        select gaps.client, gaps.server, free as since, least(taken, ended) as till
+        from gaps asof join stretches
+             on gaps.client = stretches.client and gaps.server = stretches.server
+                and gaps.file = stretches.file and gaps.free >= stretches.since
+        where free < ended
+        union all
+        select gaps.client, gaps.server, since, least(taken, ended)
+        from stretches asof join gaps
+             on gaps.client = stretches.client and gaps.server = stretches.server
+                and gaps.file = stretches.file and stretches.since >= gaps.free
+        where since < taken
+        union all
+        select client, server, unlocked, ended from judged where freed
+    ),
+    lates as (
+        select client, server, sum(greatest(till - since, 0)) as late
+        from (
+            select client, server, till, greatest(since, max(till) over (
+                       partition by client, server order by since, till
+                       rows between unbounded preceding and 1 preceding
+                   )) as since
+            from idle
+        ) group by client, server
     ),
     asking as (
         select client, server, median(since) filter (refused_before and op = 'LOCK') as interval
@@ -464,12 +487,12 @@ _WAITS = f"""
            any_value("interval") as "interval",
            {waited("last")} as waited,
            max(ended - begun) as longest,
-           sum(greatest(ended - free, 0) + coalesce(free_before, 0)) filter (freed) as late,
+           any_value(late) as late,
            list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
            coalesce((list(file order by last - begun desc, frame, file)
                          filter (file is not null))[:10 * $files], []) as files,
            (list(frame order by last - begun desc, frame))[:$examples] as frames
-    from spared join locks using (client, server) left join asking using (client, server)
-         left join lookups using (client, server)
+    from judged join locks using (client, server) left join asking using (client, server)
+         left join lookups using (client, server) left join lates using (client, server)
     group by client, server order by waited desc, client, server
 """

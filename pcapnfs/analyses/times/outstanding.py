@@ -163,6 +163,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     placed = np.array([pair in known for pair in pairs], np.bool_)
     # Captures hold millions of calls: a column takes the place of what it is worked out from.
     pair, sent, refused = rows.pop("pair"), rows["sent"], rows.pop("refused")
+    refused[find(rows["call"], same_calls.referrals(trace))] = False
     of_pair = np.array([number[client] for client, _ in pairs], np.int32)
     counts = np.bincount(pair, minlength=len(pairs))
     of_clients = np.maximum(1, np.bincount(of_pair, counts, len(clients)))

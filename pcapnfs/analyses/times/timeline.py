@@ -17,7 +17,7 @@ from pcapnfs import columns
 from pcapnfs.analyses.asking import objects as _objects
 from pcapnfs.analyses.asking import parts
 from pcapnfs.analyses.asking.arrays import added as added_up
-from pcapnfs.analyses.asking.arrays import counted, pieces
+from pcapnfs.analyses.asking.arrays import counted, find, pieces
 from pcapnfs.analyses.asking.equal_shares import equal_shares
 from pcapnfs.analyses.asking.objects import NO_FILE, objects
 from pcapnfs.analyses.asking.stretches import common, of_any
@@ -26,7 +26,7 @@ from pcapnfs.analyses.captured import traffic
 from pcapnfs.analyses.captured.directions import ORPHAN_REPLY
 from pcapnfs.analyses.locks import lock_gaps as _lock_gaps
 from pcapnfs.analyses.mounts.first_use import ALWAYS, MountIdle, Use
-from pcapnfs.analyses.servers.same_calls import PUT_OFF, TOLD_LATER
+from pcapnfs.analyses.servers.same_calls import PUT_OFF, TOLD_LATER, referrals
 from pcapnfs.analyses.times import outstanding as _outstanding
 from pcapnfs.analyses.times import sums, taken_out
 from pcapnfs.analyses.times.call_times import FROM_DISK
@@ -667,7 +667,8 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
         from calls where {traffic.asked(trace)}
         """,
     )
-    del rows["call"]
+    led = find(rows.pop("call"), referrals(trace))
+    rows["refused"][led] = rows["put_off"][led] = False
     known = objects(trace, rows["unit"])
     rows["unit"] = known.identity[rows["unit"]]
     return operations, known, rows

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LEAST = Threshold(
     "file_system_moved.least", 1.0, "seconds",
-    "that clients waited, below which nothing is reported: a referral is answered so once",
+    "that clients waited, below which nothing is reported: one that follows is refused once",
     "default of this tool",
 )  # fmt: skip
 

@@ -208,7 +208,7 @@ _IDLE = f"""
             -- As a mount begins, attempts may be other programs', or the user tried again.
             select late.*, began, case when began < asked then asked else syn_time end as since
             from ({_ASKED}) as late join begun using (connection) join clients using (client)
-            where called <= opened + $soon
+            where called - opened <= $soon
         )
         where opened - since >= $late
         order by opened - since desc, connection limit $most

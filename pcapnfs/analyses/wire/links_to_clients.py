@@ -136,7 +136,7 @@ _RATES = f"""
         where not callback and reply_time is not null and client in (select client from pairs)
     ),
     numbered as (
-        select *, count(*) filter (begins) over (
+        select *, sum(begins::integer) over (
                    partition by client order by reply_time, call
                ) as burst
         from replies

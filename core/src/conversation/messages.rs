@@ -164,7 +164,8 @@ impl Messages {
             renewed,
             left_out: parties
                 .replied
-                .of(side.other())
+                .as_ref()
+                .and_then(|replied| *replied.of(side.other()))
                 .and_then(|(end, sent_ns)| connection.unreceived.of(side.other()).before(end, sent_ns)),
             slot,
         };
@@ -215,7 +216,8 @@ impl Messages {
                 return false;
             }
             ReplyOutcome::Answers { call, request } => {
-                *parties.replied.of_mut(side) = record.end().map(|end| (end, record.last.time_ns));
+                *parties.replied.get_or_insert_default().of_mut(side) =
+                    record.end().map(|end| (end, record.last.time_ns));
                 self.complete(call, request, Some((record, Some(connection))), parties);
             }
             ReplyOutcome::Again { call } => self.came_again(id, call, xid, record),
@@ -383,7 +385,7 @@ impl Messages {
                 let end = SeqNumber(request.end?.get());
                 known.unreceived.of(request.caller).before(end, request.message.last.time_ns)
             }),
-            left_out_before: request.left_out_before,
+            left_out_before: request.left_out_before.as_deref().copied(),
             reply_clock: reply.zip(connection).and_then(|(reply, known)| {
                 let clock = *known.clocks.of(request.caller.other());
                 // A reply that came before its call is older than what came last.

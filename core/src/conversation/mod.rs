@@ -652,7 +652,7 @@ impl Conversations {
             began_ns: connection.first.time_ns,
             callers: Sides::default(),
             highest_xid: Sides::default(),
-            replied: Sides::default(),
+            replied: None,
             handle_at: None,
             sealed: None,
             carried: Carried::default(),

@@ -17,6 +17,9 @@ use crate::table::columns::Word;
 /// Longest handle of any version of NFS (RFC 7530 section 2.1, `NFS4_FHSIZE`).
 const LONGEST_HANDLE: usize = 128;
 
+/// Where the last reply of each side ended in its stream, and when that came.
+type Replied = Sides<Option<(SeqNumber, i64)>>;
+
 /// Who talks on a connection.
 pub(super) struct Parties {
     pub(super) addresses: Sides<Word>,
@@ -44,7 +47,7 @@ pub(super) struct Parties {
     /// The highest xid that each side called with.
     pub(super) highest_xid: Sides<Option<u32>>,
     /// Where the last reply of each side ended in its stream, and when that came.
-    pub(super) replied: Sides<Option<(SeqNumber, i64)>>,
+    pub(super) replied: Option<Box<Replied>>,
     /// Where in the last call the first handle stood. A client's calls are much alike, so the handle
     /// of the next call is probably there too.
     pub(super) handle_at: Option<NonZeroU32>,
@@ -53,7 +56,7 @@ pub(super) struct Parties {
     /// What it carried of NFS.
     pub(super) carried: Carried,
     /// The session of its last calls that told one.
-    pub(super) session: Option<[u8; 16]>,
+    pub(super) session: Option<Box<[u8; 16]>>,
 }
 
 impl Parties {

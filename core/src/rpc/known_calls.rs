@@ -84,7 +84,7 @@ pub struct Request {
     pub end: Option<NonZeroU32>,
     /// What the caller's last acknowledgement of less than all of the reply that came before it left out, if it
     /// came after that and not after the call.
-    pub left_out_before: Option<LeftOut>,
+    pub left_out_before: Option<Box<LeftOut>>,
     pub(super) digest: u64,
     /// Its place in the order of the calls.
     pub(super) serial: u64,

@@ -220,6 +220,7 @@ struct Waiting {
 impl Waiting {
     /// What is kept of a new call.
     #[inline]
+    #[expect(clippy::unnecessary_box_returns, reason = "the boxes themselves are used again")]
     fn request(
         &mut self,
         key: Key,
@@ -235,7 +236,7 @@ impl Waiting {
         (request.connection, request.caller) = (key.connection(), key.caller());
         (request.transmissions, request.digest) = (1, digest);
         request.end = record.end().and_then(|end| NonZeroU32::new(end.0));
-        request.left_out_before = left_out;
+        request.left_out_before = left_out.map(Box::new);
         request
     }
 

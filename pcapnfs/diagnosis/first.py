@@ -34,7 +34,7 @@ OUTAGES = ("no_connection", "unanswered_calls")
 CLIENT = "client_bound"
 """The rule that tells of a client that mostly waits for nothing of NFS."""
 
-SERIALISED = ("open_owner_serialised", "directory_serialised")
+SERIALISED = ("open_owner_serialised", "directory_serialised", "moves_serialised")
 """Rules of calls that wait for one another, however many programs there are."""
 
 ROUND_TRIPS = "round_trip_bound"

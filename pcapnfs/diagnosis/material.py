@@ -51,6 +51,7 @@ from pcapnfs.analyses.namespace import directory_order as _directory_order
 from pcapnfs.analyses.namespace import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses.namespace import journals as _journals
 from pcapnfs.analyses.namespace import listing_costs as _listing_costs
+from pcapnfs.analyses.namespace import move_order as _move_order
 from pcapnfs.analyses.namespace import names_again as _names_again
 from pcapnfs.analyses.namespace import not_found as _not_found
 from pcapnfs.analyses.namespace import silly_renames as _silly_renames
@@ -192,6 +193,9 @@ class Material(Record):
     loss_rates: tuple[_loss_rate.LossRate, ...] = _asked(_loss_rate.loss_rates, _loss_rate.READS)
     mount_outcomes: tuple[_mount_outcomes.MountOutcome, ...] = _asked(
         _mount_outcomes.mount_outcomes, _mount_outcomes.READS
+    )
+    move_order: tuple[_move_order.MoveOrder, ...] = _asked(
+        _move_order.move_order, _move_order.READS
     )
     not_found: tuple[_not_found.NotFound, ...] = _asked(_not_found.not_found, _not_found.READS)
     open_order: tuple[_open_order.OpenOrder, ...] = _asked(

@@ -1,6 +1,6 @@
 """Whether programs wait for one another at the client, so that more of them bring little.
 
-Takes what both rules on such an order tell of it; gives whether that is most of a client's time.
+Takes what the rules on such an order tell of it; gives whether that is most of a client's time.
 Where it is less, others may go on meanwhile.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.diagnosis import bound
-from pcapnfs.diagnosis.rules import directory_serialised, open_owner_serialised
+from pcapnfs.diagnosis.rules import directory_serialised, moves_serialised, open_owner_serialised
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
@@ -33,7 +33,7 @@ def one_by_one(material: Material, values: Values, found: Bottleneck) -> bool:
     ordered_s: float = max(
         (
             seconds
-            for rule in (directory_serialised, open_owner_serialised)
+            for rule in (directory_serialised, moves_serialised, open_owner_serialised)
             for pair, seconds in rule.waiting(material, values)
             if not found.about or pair == found.about
         ),

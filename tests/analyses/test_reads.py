@@ -68,6 +68,7 @@ from pcapnfs.analyses.namespace import (
     exclusive_creates,
     journals,
     listing_costs,
+    move_order,
     not_found,
     readdir,
     silly_renames,
@@ -230,6 +231,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "lock_files": (lock_files.READS, lock_files.lock_files),
     "lock_waits": (lock_waits.READS, lock_waits.lock_waits),
     "mount_outcomes": (mount_outcomes.READS, mount_outcomes.mount_outcomes),
+    "move_order": (move_order.READS, move_order.move_order),
     "not_found": (not_found.READS, not_found.not_found),
     # Arrays are compared as they are written: equality of them is an array.
     "comparison": (side.READS, lambda trace: repr(side.gather(trace))),
@@ -313,6 +315,7 @@ SHOWN_BY = {
     "exclusive_creates": "k61-tar-v3.pcap",
     "journals": "k61-tar-v42.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",
+    "move_order": "k61-two-clients-v42-server.pcap",
     "overwritten": "k61-two-clients-v42-server.pcap",
     "preliminaries": "k61-locks-v42-server.pcap",
     "recalls": "k61-locks-v42-server.pcap",
@@ -363,6 +366,7 @@ ASKED_ELSEWHERE = {
     ("open_order", "calls", "call_frame"),
     # What directories are called in which changes waited.
     ("directory_order", "files", "path"),
+    ("move_order", "files", "path"),
     *(
         ("restarts", "operations", column)
         for column in ("op", "file", "offset", "requested", "committed")
@@ -629,6 +633,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (links_to_clients, "any_behind"),
     (links_to_clients, "any_left_out"),
     (lock_waits, "any_orphan"),
+    (move_order, "any_often"),
     (loss_rate, "any_lost"),
     (rdma_stalls, "any_resent"),
     (lost_replies, "any_again"),

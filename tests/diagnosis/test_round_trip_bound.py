@@ -25,7 +25,7 @@ from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import MOUNT, MOVED, verdict
 from tests.diagnosis.test_captured_at_server import THERE
 from tests.diagnosis.test_slower_path import LONGER
-from tests.diagnosis.waiting import HALF, IN_DIRECTORY, LESS, OF_OWNER
+from tests.diagnosis.waiting import HALF, IN_DIRECTORY, LESS, OF_MOVES, OF_OWNER
 
 FAR: dict[str, Any] = {
     "rtt_s": 0.006,
@@ -92,6 +92,8 @@ def test_nor_where_much_is_done_at_once_already() -> None:
     [
         ({"directory_order": (replace(IN_DIRECTORY, waited_s=HALF),)}, True),
         ({"directory_order": (replace(IN_DIRECTORY, waited_s=LESS),)}, False),
+        ({"move_order": (replace(OF_MOVES, waited_s=HALF),)}, True),
+        ({"move_order": (replace(OF_MOVES, waited_s=LESS),)}, False),
         ({"directory_order": (replace(IN_DIRECTORY, waited_s=HALF, handed_over=29),)}, False),
         ({"open_order": (replace(OF_OWNER, ordered_s=HALF),)}, True),
         ({"open_order": (replace(OF_OWNER, ordered_s=LESS),)}, False),

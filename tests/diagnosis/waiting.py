@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.locks.open_order import OpenOrder
 from pcapnfs.analyses.namespace.directory_order import DirectoryOrder
+from pcapnfs.analyses.namespace.move_order import MoveOrder, Route
 
 IN_DIRECTORY = DirectoryOrder(
     client="10.0.0.2",
@@ -17,6 +18,22 @@ IN_DIRECTORY = DirectoryOrder(
     frames=(5, 7),
 )
 """For changes of a directory."""
+
+OF_MOVES = MoveOrder(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    moves=100,
+    handed_over=30,
+    followed=60,
+    waited_s=(("stable", 3.0), ("state", 0.0)),
+    pairs=4,
+    routes=(
+        Route(source="tmp", target="new", moves=40, time_s=2.0),
+        Route(source="new", target=".", moves=15, time_s=0.8),
+    ),
+    frames=(5, 7),
+)
+"""For moves between directories."""
 
 OF_OWNER = OpenOrder(
     client="10.0.0.2",

@@ -289,6 +289,7 @@ def test_where_nothing_costs_much_it_is_the_client_that_is_looked_at() -> None:
     [
         ("round_trip_bound", "open_owner_serialised", "problem", True),
         ("round_trip_bound", "directory_serialised", "problem", True),
+        ("round_trip_bound", "moves_serialised", "problem", True),
         ("round_trip_bound", "open_owner_serialised", "warning", False),
         ("round_trip_bound", "getattr_storm", "problem", False),
         # Its advice is another one.

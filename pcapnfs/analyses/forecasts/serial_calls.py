@@ -1,11 +1,11 @@
 """Calls of which a client sends one after the other, however many programs it runs.
 
 The kernel of a client changes a directory for one program at a time (`directory_order`), moves one
-name at a time from a directory into another one of a file system (Linux: `s_vfs_rename_mutex`,
-Documentation/filesystems/directory-locking), and NFSv4.0 numbers the OPENs and CLOSEs of a user
-(`open_order`). More streams that make files in one directory, move them, or open them, wait for one
-another there: no run takes less than such calls do. Takes a trace; gives those calls that take
-longest, of one directory, of one file system or of one user.
+name at a time from a directory into another one of a file system (`move_order`), and NFSv4.0
+numbers the OPENs and CLOSEs of a user (`open_order`). More streams that make files in one
+directory, move them, or open them, wait for one another there: no run takes less than such calls
+do. Takes a trace; gives those calls that take longest, of one directory, of one file system or of
+one user.
 
 Where two of them overlap, their client knows no such order, and they are none. That none do proves
 little where one program did one thing after the other; but the kernels that mount NFS have it.
@@ -22,7 +22,7 @@ from pcapnfs.analyses.asking import population
 from pcapnfs.analyses.asking.arrays import find
 from pcapnfs.analyses.asking.stretches import joined
 from pcapnfs.analyses.locks import open_order
-from pcapnfs.analyses.namespace import directory_order, exclusive_creates
+from pcapnfs.analyses.namespace import directory_order, exclusive_creates, move_order
 from pcapnfs.analyses.namespace.directory_order import CHANGES, CHANGING, LEAST
 from pcapnfs.record import Record
 from pcapnfs.units import NANOSECONDS
@@ -41,19 +41,16 @@ READS = columns.together(
     population.OPERATIONS_READS,
     population.CALLS_READS,
     directory_order.CHANGING_READS,
+    move_order.MOVED_READS,
     open_order.OPENED_READS,
     exclusive_creates.READS,
     columns.of(
         calls="call client server mount callback protocol op uid stability call_first_time "
         "reply_time",
-        operations="call target_directory",
         files="file fsid_major fsid_minor",
     ),
 )
 """The columns that the queries here read."""
-
-_RENAMED = population.Operations(("RENAME",), statuses=(0,))
-"""Without one that succeeded nothing was moved."""
 
 NOTICED = 0.05
 """Part of the time in which any call was under way below which nobody looks which directories were
@@ -91,7 +88,7 @@ def serial_calls(trace: Trace, found: Outstanding, calls: Timeline) -> SerialCal
     if directory_order.NEEDS.met(trace) and any_long(calls):
         exclusive_creates.register(trace)
         kinds.append(_longest(trace, found, "directory", _IN_DIRECTORIES))
-        if _RENAMED.met(trace):
+        if move_order.NEEDS.met(trace):
             kinds.append(_longest(trace, found, "moves", _MOVES))
     if open_order.NEEDS.met(trace) and open_order.any_opened(trace):
         kinds.append(_longest(trace, found, "owner", _OF_OWNERS))
@@ -165,14 +162,10 @@ _IN_DIRECTORIES = f"""
 """Changes of directories, and the SETATTRs that complete those that are exclusive creates."""
 
 _MOVES = f"""
-    with moved as (
-        select call, min(operations.directory) as file from operations
-        where op = 'RENAME' and {CHANGING} and target_directory <> operations.directory
-        group by call
-    ),
+    with moved as ({move_order.MOVED}),
     held as (
         select call, mount, fsid_major, fsid_minor, {_ROWS}
-        from moved join calls using (call) left join files on files.file = moved.file
+        from moved join calls using (call) left join files on files.file = moved.source
         where not callback and reply_time is not null
     ),
     often as (

@@ -38,6 +38,7 @@ from pcapnfs.diagnosis.rules import (
     lock_contention,
     lost_state,
     mount_outcome,
+    moves_serialised,
     negative_lookups,
     no_attribute_cache,
     no_connection,
@@ -163,5 +164,6 @@ RULES: tuple[Rule, ...] = (
     unaligned_writes.RULE,
     open_owner_serialised.RULE,
     directory_serialised.RULE,
+    moves_serialised.RULE,
 )
 """All rules."""

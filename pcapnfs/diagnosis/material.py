@@ -40,6 +40,7 @@ from pcapnfs.analyses.locks import lock_waits as _lock_waits
 from pcapnfs.analyses.locks import open_order as _open_order
 from pcapnfs.analyses.mounts import mount_outcomes as _mount_outcomes
 from pcapnfs.analyses.mounts import preliminaries as _preliminaries
+from pcapnfs.analyses.mounts import repeated_mounts as _repeated_mounts
 from pcapnfs.analyses.mounts import shared_names as _shared_names
 from pcapnfs.analyses.mounts import software as _software
 from pcapnfs.analyses.mounts.mount_options import NO_NAMES
@@ -222,6 +223,9 @@ class Material(Record):
     )
     repeated_access: tuple[_repeated_access.RepeatedAccess, ...] = _asked(
         _repeated_access.repeated_access, _repeated_access.READS
+    )
+    repeated_mounts: tuple[_repeated_mounts.RepeatedMounts, ...] = _asked(
+        _repeated_mounts.repeated_mounts, _repeated_mounts.READS
     )
     resent_calls: tuple[_resent_calls.ResentCalls, ...] = _asked(
         _resent_calls.resent_calls, _resent_calls.READS

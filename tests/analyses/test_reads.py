@@ -57,6 +57,7 @@ from pcapnfs.analyses.locks import dot_locks, lock_calls, lock_files, lock_waits
 from pcapnfs.analyses.mounts import (
     mount_outcomes,
     preliminaries,
+    repeated_mounts,
     sessions,
     shared_names,
     software,
@@ -268,6 +269,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     ),
     "preliminaries": (preliminaries.READS, preliminaries.preliminaries),
     "earlier_replies": (earlier_replies.READS, earlier_replies.earlier_replies),
+    "repeated_mounts": (repeated_mounts.READS, repeated_mounts.repeated_mounts),
     "put_behind": (put_behind.READS, put_behind.put_behind),
     "questions": (questions.READS, questions.questions),
     "readdir": (readdir.READS, readdir.readdir),
@@ -634,6 +636,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (links_to_clients, "any_left_out"),
     (lock_waits, "any_orphan"),
     (move_order, "any_often"),
+    (repeated_mounts, "any_often"),
     (loss_rate, "any_lost"),
     (rdma_stalls, "any_resent"),
     (lost_replies, "any_again"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses.mounts.software import Kind, Software
 from pcapnfs.analyses.namespace.directory_order import DirectoryOrder
 from pcapnfs.analyses.servers.exports import Exports
+from pcapnfs.analyses.servers.in_turn import InTurn
 from pcapnfs.analyses.servers.slow_storage import SlowStorage
 from pcapnfs.analyses.servers.warm_calls import WarmCalls
 from pcapnfs.analyses.times.call_times import KindOfStable
@@ -318,3 +320,62 @@ def test_more_streams_do_not_help_programs_that_wait_for_one_another(
 ) -> None:
     (seen,) = seen_by(RULE, replace(bound_by("persistence"), directory_order=(order,)))
     assert any("several streams" in advice.action for advice in seen.advice) is told
+
+
+ONE_QUEUE = InTurn(
+    "10.0.0.1",
+    behind=600,
+    overtook=6,
+    apart=300.0,
+    median_s=0.06,
+    small=40,
+    small_overtook=1,
+)
+"""A server with one thread."""
+
+
+def test_where_small_calls_stand_in_the_same_queue_threads_come_before_disks() -> None:
+    found = bound_by("persistence", stable=StableCalls(crowded=True))
+    (seen,) = seen_by(RULE, replace(found, in_turn=(ONE_QUEUE,)))
+    assert seen.advice[0].action.startswith("Give the server's NFS service more threads first")
+    assert "SLOG" in seen.advice[1].action
+    assert len([each for each in seen.advice if "threads" in each.action]) == 1
+    assert seen.seen.endswith(
+        "The server works on one call at a time: of 40 calls that need no storage, and came behind "
+        "others about other files, 1 was answered before one that had come earlier. So stable "
+        "calls wait for their turn as well, and most of what they take may be that."
+    )
+    assert seen.confidence == "likely"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"crowded": False},  # They come one by one: nothing waits.
+        {"small": 29},  # It may be one disk.
+        {"small_overtook": 13},  # Small calls find a thread.
+        {"overtook": 91},
+        {"behind": 29},
+        {"server": "10.0.0.9"},
+    ],
+)
+def test_else_storage_comes_first(change: dict[str, object]) -> None:
+    found = bound_by(
+        "persistence",
+        stable=StableCalls(crowded=bool(change.get("crowded", True))),
+        about=("10.0.0.2", "10.0.0.1"),
+    )
+    rest = {name: value for name, value in change.items() if name != "crowded"}
+    server = replace(ONE_QUEUE, **rest)  # type: ignore[arg-type]
+    (seen,) = seen_by(RULE, replace(found, in_turn=(server,)))
+    assert "SLOG" in seen.advice[0].action
+    assert "one call at a time" not in seen.seen
+
+
+def test_a_server_that_is_not_linux_is_looked_at_with_its_own_tools() -> None:
+    found = bound_by("persistence", stable=StableCalls(crowded=True))
+    kind = Kind("Chimera NFSv4.1 (dCache.ORG)", "implementation", 1, ("10.0.0.1",), 1)
+    other = replace(found, in_turn=(ONE_QUEUE,), software=Software(servers=(kind,)))
+    (seen,) = seen_by(RULE, other)
+    assert "with its own tools" in seen.advice[0].action
+    assert "/proc/fs/nfsd" not in seen.advice[0].action

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.forecasts.verdict_reasons import DEPENDS, when_slow
+from pcapnfs.analyses.servers import in_turn
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.one_by_one import one_by_one
-from pcapnfs.diagnosis.rules import slow_export
+from pcapnfs.diagnosis.rules import slow_export, slow_service
 from pcapnfs.diagnosis.rules.slow_service import busy
 from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.systems import is_other_server
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.forecasts.bottleneck import Bottleneck
     from pcapnfs.analyses.forecasts.verdict import Cause
+    from pcapnfs.analyses.servers.in_turn import InTurn
     from pcapnfs.analyses.servers.slow_storage import SlowStorage
     from pcapnfs.diagnosis.material import Material
 
@@ -65,6 +68,20 @@ THREADS = Advice(
     "programs at once)."
 )
 """Where calls waited for one another, which may be for a thread."""
+
+ONE_THREAD = Advice(
+    "Give the server's NFS service more threads first (Linux: /proc/fs/nfsd/threads, and threads "
+    "in /etc/nfs.conf; one alone works on one call at a time): then calls wait for storage side by "
+    "side, and share a flush. Faster storage makes the turns shorter, and leaves one queue."
+)
+"""What comes first where calls wait for their turn, those that need no storage as well."""
+
+ONE_THREAD_OTHER = Advice(
+    "See first on the server, with its own tools, on how many calls its NFS service works side by "
+    "side, and for one client, and let it be more. Faster storage makes the turns shorter, and "
+    "leaves one queue."
+)
+"""The same to a server that says that it is not Linux."""
 
 RECREATED = Advice(
     "For data that can be recreated (build trees, node_modules, caches), work on local disk and "
@@ -133,6 +150,15 @@ CROWDED = (
     "these: for a thread, a lock, or the same disk."
 )
 """The same where nothing tells what stable calls take that wait for no other."""
+
+
+IN_TURN = (
+    "The server works on one call at a time: of {small} that need no storage, and came behind "
+    "others about other files, {overtook} answered before one that had come earlier. So stable "
+    "calls wait for their turn as well, and most of what they take may be that."
+)
+"""The same where small calls show that there is one queue for all, and a disk is not what it is
+for."""
 
 
 WAITED = (
@@ -235,6 +261,7 @@ def _storage(
     advice: tuple[Advice, ...] = ADVICE if slow else ADVICE[1:3]
     severity = bound.severity(material, found, claims, large=slow)
     some = _slow(found)
+    turn = None if processor else _in_turn(material, values, found)
     if some is not None and _of_an_export(material, values, found):
         severity, advice = "note", (EXPORT,)  # What is to be done stands there.
     elif found.verdict.storage == "uneven":
@@ -245,6 +272,9 @@ def _storage(
         advice = (*(SLOWED if some.while_ns else SCATTERED), *advice)
         if severity == "warning" and not named:
             severity = by_cost(material, claims, sure=False)
+    if turn is not None and EXPORT not in advice:
+        first = ONE_THREAD_OTHER if is_other_server(material, turn.server) else ONE_THREAD
+        advice = (first, *(each for each in advice if each not in (STREAMS, THREADS)))
     part = bound.much(material, found, cause.cause) if named else "A part of the time"
     pieces = _pieces(found)
     if pieces:
@@ -258,7 +288,8 @@ def _storage(
         seen=f"{_took(found, some)} on average beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of "
         f"{bound.whose(material, found)}, by that mean.{_kinds(found)}"
-        f"{pieces}{_operations(found)} {processor or _storage_like(found, queues=queues)}",
+        f"{pieces}{_operations(found)} "
+        f"{processor or _storage_like(found, turn, queues=queues)}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
@@ -266,7 +297,7 @@ def _storage(
         confidence="certain"
         if found.verdict.storage in ("disk", "slow")
         and slow
-        and not (queues or processor)
+        and not (queues or processor or turn)
         and found.stable.single
         else "likely",
         data=bound.data(found),
@@ -299,10 +330,11 @@ def _took(found: Bottleneck, some: SlowStorage | None) -> str:
 
 def _helping(found: Bottleneck, advice: Sequence[Advice], *, in_order: bool) -> Iterator[Advice]:
     """What helps, given how stable calls, or programs, wait for one another; best first."""
+    threads = {THREADS, ONE_THREAD, ONE_THREAD_OTHER}
     for place, each in enumerate(advice):
         if each is not STREAMS or not (found.stable.crowded or in_order):
             yield each
-        if place == 0 and each is not THREADS and (found.stable.crowded or found.stable.waits):
+        if place == 0 and each not in threads and (found.stable.crowded or found.stable.waits):
             yield THREADS
 
 
@@ -318,9 +350,35 @@ def _processor(material: Material, values: Values, found: Bottleneck) -> str:
     )
 
 
-def _storage_like(found: Bottleneck, *, queues: bool) -> str:
+def _in_turn(material: Material, values: Values, found: Bottleneck) -> InTurn | None:
+    """Its server, where that works on one call at a time, and stable ones mostly wait for others.
+
+    One disk that takes requests as they come looks the same where all calls need it. So calls that
+    need none must have stood in the same queue.
+    """
+    if not found.stable.crowded:
+        return None
+    about = found.about[-1] if found.about else None
+    least = values[slow_service.LEAST.name]
+    overtook = values[slow_service.IN_TURN.name]
+    servers = [each for each in material.in_turn if about in (None, each.server)]
+    if len(servers) != 1:
+        return None
+    (server,) = servers
+    queue = in_turn.one_by_one(server, least, overtook)
+    small = server.small >= least and server.small_overtook <= overtook * server.small
+    return server if queue and small else None
+
+
+def _storage_like(found: Bottleneck, turn: InTurn | None, *, queues: bool) -> str:
     """What the storage looks like, or why that cannot be told."""
     storage = (found.verdict and found.verdict.storage) or "flash"
+    if turn is not None:
+        return IN_TURN.format(
+            small=units.counted(turn.small, "call"),
+            overtook=f"{units.count(turn.small_overtook)} "
+            f"{'was' if turn.small_overtook == 1 else 'were'}",
+        )
     if queues:
         return QUEUES
     if _slow(found):

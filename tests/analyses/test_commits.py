@@ -145,6 +145,22 @@ def test_pieces_of_one_size_are_written_through() -> None:
     assert found.at_end == 0
 
 
+@pytest.mark.parametrize(("closed", "saved_s"), [(1, 0.020), (2, 0.016), (3, 0.012), (4, 0.008)])
+def test_one_stays_for_each_time_that_the_file_was_closed(closed: int, saved_s: float) -> None:
+    """What a client holds of a file must be stored before close() returns."""
+    after = [call(30 + number, "CLOSE", 1, file=1, version=4) for number in range(closed)]
+    found = pieces(6, after=after)
+    assert found.pieces == 6
+    assert found.piece_time_s == pytest.approx(0.024)
+    assert found.piece_saved_s == pytest.approx(saved_s)
+
+
+def test_of_each_file_as_many_stay_as_it_was_closed() -> None:
+    """Not of one those that another one is closed more often."""
+    after = [call(30 + number, "CLOSE", 1, file=9, version=4) for number in range(4)]
+    assert pieces(6, after=after).piece_saved_s == pytest.approx(0.020)
+
+
 def test_the_last_piece_may_be_smaller() -> None:
     assert pieces(5, size=lambda piece: PIECE if piece < 4 else PIECE // 4).pieces == 4
 

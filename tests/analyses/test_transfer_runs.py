@@ -206,6 +206,22 @@ def test_what_is_written_through_would_be_sent_unstable_and_committed_once() -> 
     assert runs.continued == 4
 
 
+@pytest.mark.parametrize(
+    ("closed", "saved_s"),
+    [(1, 0.032 - 0.003), (2, 0.028 - 0.003), (4, 0.020 - 0.004), (9, 0.0)],
+)
+def test_one_that_is_stored_stays_for_each_time_that_a_file_was_closed(
+    closed: int, saved_s: float
+) -> None:
+    """Pieces of 16 KiB at 1 ms, or one for each close() where these are more."""
+    look = [call(20, "GETATTR", 1, file=2), operation(20, "GETATTR", file=2)]
+    closes = ([call(30 + number, "CLOSE", 1, file=1, version=4)] for number in range(closed))
+    moves = (move(number, number, level="FILE_SYNC") for number in range(1, 10))
+    runs = found(LIMIT, look, *([*each, operation(29, "GETATTR")] for each in closes), *moves)
+    assert (runs.sync.calls, runs.sync_ends) == (9, closed)
+    assert runs.sync_saved_s == pytest.approx(saved_s)
+
+
 @pytest.mark.parametrize(("status", "sync"), [(28, 0), (None, 5)])
 def test_a_write_that_is_refused_waits_for_no_storage(status: int | None, sync: int) -> None:
     """But one whose status was cut off may have."""

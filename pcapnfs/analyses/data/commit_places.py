@@ -55,7 +55,8 @@ class Places(Record):
     piece_time_s: float = 0.0
     """What they took of the clock (`shares`), seconds."""
     piece_saved_s: float = 0.0
-    """The same without one for each file, seconds."""
+    """The same without those that stay: one for each time that its file was closed or unlocked
+    (`written_back`), and at least one, seconds."""
     piece_frames: tuple[int, ...] = ()
     """Example frames: the first ones."""
 
@@ -144,6 +145,7 @@ _PLACES = f"""
     ended as ({written_back.ends("committed", by="mount, file")}),
     through as (
         select mount, file, count(*) as pieces, sum(waited.bytes) as bytes, sum(share) as share,
+               greatest(coalesce(any_value(ends), 0), 1) as kept,
                min(told.frame::bigint, {EXAMPLES}) as frames
         from waited join files using (mount, file) left join ended using (mount, file)
              join told using (mount, file, frame)
@@ -157,7 +159,7 @@ _PLACES = f"""
     ),
     piecewise as (
         select mount, sum(pieces) as pieces, count(*) as files, sum(bytes) as bytes,
-               sum(share) as share, sum(share * (1 - 1 / pieces))::bigint as saved,
+               sum(share) as share, sum(share * (1 - least(kept / pieces, 1)))::bigint as saved,
                list_slice(list_sort(flatten(list(frames))), 1, {EXAMPLES}) as frames
         from through group by mount
     )

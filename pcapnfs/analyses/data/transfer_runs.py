@@ -111,8 +111,9 @@ class TransferRuns(Record):
     """What they brought, bytes."""
     sync_saved_s: float
     """What of `sync.time_s` would be saved if they were sent UNSTABLE, in pieces of what the server
-    allows (1 MiB where that is not known), and committed once, seconds: all, less the median of
-    this client's calls without stable storage for each piece."""
+    allows (1 MiB where that is not known), and committed once, and each time that the file was
+    closed or unlocked, seconds: all less these, and less the median of this client's calls without
+    stable storage for each piece."""
     part: str | None = None
     """The file systems that this is about, as in `Mount`; None: all that they exchanged."""
 
@@ -292,16 +293,24 @@ _SYNCHRONOUS = f"""
         group by mount
     ),
     through as (select mount, file from written where synchronous),
-    ended as ({written_back.ends("through")})
+    ended as ({written_back.ends("through", by="mount, file")}),
+    kept as (
+        select written.*, ends,
+               least(sync, greatest(1, coalesce(ends, 0) * sync
+                                       / nullif(sum(sync) over (partition by mount, file), 0)))
+                   as kept
+        from written left join ended using (mount, file)
+    ),
+    all_ends as (select mount, sum(ends)::bigint as ends from ended group by mount)
     select mount, coalesce(sum(calls - 1) filter (not reading), 0),
-           count(distinct file) filter (synchronous), coalesce(any_value(ends), 0),
+           count(distinct file) filter (synchronous), coalesce(any_value(all_ends.ends), 0),
            coalesce(sum(sync_bytes) filter (synchronous), 0),
-           sum(greatest(sync_share * ((sync - 1) / nullif(sync, 0))
-                        - least(pieces, sync) * coalesce(floor, 0), 0)::bigint)
+           sum(greatest(sync_share * ((sync - kept) / nullif(sync, 0))
+                        - least(greatest(pieces, kept), sync) * coalesce(floor, 0), 0)::bigint)
                filter (synchronous),
            coalesce(sum(sync) filter (synchronous), 0), sum(sync_share) filter (synchronous),
            sum(sync_pause) filter (synchronous),
            coalesce(min(frame::bigint, {EXAMPLES}) filter (synchronous), [])
-    from written left join floors using (mount) left join ended using (mount)
+    from kept left join floors using (mount) left join all_ends using (mount)
     group by mount
 """

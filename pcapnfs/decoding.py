@@ -314,12 +314,18 @@ def watched(limit: int, progress: Progress | None) -> Progress:
     begun, growth = memory.resident(), memory.growth(limit)
 
     def watch(done: int, whole: int) -> None:
-        if memory.resident() - begun > growth:
+        grown = memory.resident() - begun
+        if grown > growth:
             # Of a stream or a compressed file, nobody knows how much there is.
-            share = f" after {units.share(min(done / whole, 1))} of what is read" if whole else ""
+            read = min(done / whole, 1) if whole else 0
+            share = f" after {units.share(read)} of what is read" if whole else ""
+            larger = "name a larger one"
+            if read >= memory.TELLING:
+                least = memory.enough(limit, round(grown / read) - growth)
+                larger = f"if it goes on like that, {-(-least >> 20)}M do"
             raise UsageError(
                 f"a limit of {units.size(limit)} is too little to decode this: what is known of "
-                f"its files, names and connections takes more{share}; name a larger one"
+                f"its files, names and connections takes more{share}; {larger}"
             )
         if progress is not None:
             progress(done, whole)

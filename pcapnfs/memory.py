@@ -25,6 +25,10 @@ long paths took more than is allowed beside the limit, or came to an end half-wa
 BEYOND_BYTES = 150 << 20
 """What a process may take beside its limit."""
 
+TELLING = 0.1
+"""Part of what is read from which on what a decoder takes tells what it will take in the end: what
+it knows of files, names and connections grows with them at most, and the beginning has most."""
+
 CALL_BYTES = 104
 """What an analysis holds of each call beside the database, at most: when it was outstanding, with
 whom, and which share of the time is its own. Measured on 3.8 million calls."""
@@ -166,6 +170,16 @@ def growth(limit: int) -> int:
         limit: That of the whole process, in bytes.
     """
     return max(limit, LEAST_BYTES) + BEYOND_BYTES - min(resident(), DECODING_BYTES)
+
+
+def enough(limit: int, more: int) -> int:
+    """The limit with which a process may grow by so much more, in bytes.
+
+    Args:
+        limit: That of the whole process, in bytes.
+        more: By how much it would have to grow beyond `growth`, in bytes.
+    """
+    return max(limit, LEAST_BYTES) + max(more, 0)
 
 
 def of_files(limit: int | None, decoders: int = 1) -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs import memory
+from pcapnfs import decoding, memory
 from pcapnfs.cli.app import run
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.trace import close_all, interrupt_all
@@ -140,6 +140,28 @@ def test_decoding_ends_where_it_takes_more_than_a_limit_allows(
     with pytest.raises(UsageError, match=r"^a limit of 300 MiB is too little to decode this: "):
         pcapnfs.open(capture, memory="300M")
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("done", "whole", "told"),
+    [
+        # 600 MiB more than before, of 322 that 300 may grow by: 2400 for all of it.
+        (250, 1000, "after 25.0 % of what is read; if it goes on like that, 2378M do"),
+        (1000, 1000, "after 100 % of what is read; if it goes on like that, 578M do"),
+        (99, 1000, "after 9.9 % of what is read; name a larger one"),
+        (250, 0, "takes more; name a larger one"),
+    ],
+)
+def test_where_a_limit_is_too_little_to_decode_it_says_what_would_do(
+    monkeypatch: pytest.MonkeyPatch, done: int, whole: int, told: str
+) -> None:
+    taken = iter([300 << 20, 300 << 20])
+    monkeypatch.setattr(memory, "resident", lambda: next(taken, 900 << 20))
+    watch = decoding.watched(300 << 20, None)
+    with pytest.raises(UsageError) as failed:
+        watch(done, whole)
+    assert str(failed.value).startswith("a limit of 300 MiB is too little to decode this: ")
+    assert str(failed.value).endswith(told)
 
 
 def test_what_a_process_had_before_does_not_count(

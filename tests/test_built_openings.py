@@ -95,6 +95,27 @@ def test_attempts_before(refused: bool, ports: tuple[int, ...], tmp_path: Path) 
         assert (trace.meta.refused_connections, trace.meta.silent_connections) == (0, 0)
 
 
+def test_a_soft_mount_whose_server_was_gone(tmp_path: Path) -> None:
+    """The call fails, and the program's next one comes a second after the server is back."""
+    talk = worked(Conversation(client_port=900).open(0), 0)
+    lost_ns = 210 * MS
+    talk.call(7, lost_ns, *nfs3.getattr_(HANDLE)).reset(lost_ns + MS)
+    capture = talk.capture()
+    for second, isn in ((1, 10_000), (4, 20_000)):
+        capture += attempt(second * SECOND, isn, 900, refused=True)
+    back = Conversation(client_port=900, isns=(30_000, 40_000)).open(7 * SECOND)
+    capture += worked(back, 8 * SECOND).capture()
+    finding = found(capture, tmp_path)
+    assert finding is not None
+    assert finding.saving_s == pytest.approx(6.0, rel=0.01)
+    with pcapnfs.open(tmp_path / "opening.pcap") as trace:
+        verdict = pcapnfs.summarize(trace).verdict
+    assert verdict is not None
+    cause = verdict.causes[0]
+    assert cause.cause == "waiting"
+    assert cause.share == pytest.approx(6.0 / 8.2, rel=0.02)
+
+
 @pytest.mark.parametrize("mounted", [True, False])
 def test_attempts_before_a_mount_may_be_others(mounted: bool, tmp_path: Path) -> None:
     """A user may have tried again: only where calls went before they cost something."""
@@ -249,14 +270,20 @@ def test_packets_of_a_handshake_that_the_capture_lost(lost: int, tmp_path: Path)
     assert found(damage.drop(talk.capture(), damage.frames(lost)), tmp_path) is None
 
 
-def test_a_connection_for_which_no_call_waits_costs_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mounted", [True, False])
+def test_a_connection_for_which_no_call_waits_costs_who_had_made_calls(
+    mounted: bool, tmp_path: Path
+) -> None:
+    """The call it was made for may have failed since; of the first one nobody knows."""
     talk = Conversation().open(4 * SECOND)
     for earlier_s in (1, 2):
         talk.frames.insert(earlier_s - 1, talk.frames[-3].at(earlier_s * SECOND))
-    finding = found(before() + worked(talk, 9 * SECOND).capture(), tmp_path)
+    former = before() if mounted else Capture()
+    finding = found(former + worked(talk, 9 * SECOND).capture(), tmp_path)
     assert finding is not None
-    assert (finding.severity, finding.saving_s) == ("note", None)
-    assert "No call was under way" not in finding.evidence
+    assert finding.severity == ("problem" if mounted else "note")
+    assert finding.saving_s == (pytest.approx(3.0, rel=0.01) if mounted else None)
+    assert ("No call was under way" in finding.evidence) is mounted
 
 
 def flags(data: bytes, server_port: int = 2049) -> int | None:

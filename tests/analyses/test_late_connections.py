@@ -147,6 +147,17 @@ def test_one_that_is_not_used_at_once_costs_nothing() -> None:
             assert [pair.idle_s for pair in late_connections(trace)] == [cost_s]
 
 
+def test_one_of_a_client_that_had_made_calls_costs_whenever_the_next_call_comes() -> None:
+    """On a soft mount the call that waited failed meanwhile; until the next one is the client's."""
+    former = call(1, "GETATTR", 1, connection=1)
+    for later in (call(500, "GETATTR", 1, connection=2), call(900, "GETATTR", 1, connection=2)):
+        with trace_of(
+            calls=[former, later], connections=[FORMER, connection(2, 2_000, 4_999)]
+        ) as trace:
+            assert [pair.idle_s for pair in late_connections(trace)] == [2.999]
+            assert unreached_s(trace) == {"10.0.0.2": 2.999}
+
+
 def test_a_call_without_reply_is_under_way_until_a_later_one_is_answered() -> None:
     hanging = call(100, "READ", None, connection=1)
     assert idle_of(hanging) == [0.0]

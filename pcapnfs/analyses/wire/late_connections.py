@@ -2,9 +2,11 @@
 
 Takes a trace; gives for each client and server the TCP connections whose handshake was over a
 second or more after the client first asked for it, when it sends its SYN again. Attempts before
-that came to nothing belong to it. A client connects because a call waits for it: where the first
-one follows at once, the time cost it something; that of attempts before, if it had made calls by
-then. A call that waited until its connection ended, without a reply (`silent_calls`), is over then.
+that came to nothing belong to it. A client connects because a call waits for it. Of one that had
+made calls before, the time cost it something whenever its next call comes: on a soft mount the one
+that waited has failed by then, and the program takes its time until it asks again. As a mount
+begins it did where the first call follows at once; attempts before do not count then. A call that
+waited until its connection ended, without a reply (`silent_calls`), is over then.
 
 The packets themselves tell: a connection counts whose first SYN+ACK came so late, or of which SYN
 or SYN+ACK came again. One that was open and not used is none, nor one whose SYN the capture lacks.
@@ -42,7 +44,7 @@ LATE_NS = 1_000_000_000
 """The first SYN that nobody answers is sent again after so long (RFC 6298 section 2)."""
 
 SOON_NS = 100_000_000
-"""In which a client sends the call for which it connected."""
+"""In which a client that has not made a call yet sends the one for which it connected."""
 
 HELD_AGAINST_CALLS = 50
 """Connections, the latest, that are held against the other calls of their client; more that are
@@ -62,9 +64,10 @@ class LateConnections(Record):
     """The longest time from the first SYN for one, that of an attempt before included, to the end
     of its handshake, seconds."""
     idle_s: float
-    """What these times cover together, of connections whose first call followed at once and beside
-    which no call of the client was under way, those of the fifty latest in the capture, seconds.
-    What those to several servers share is that of the one which began first."""
+    """What these times cover together, of connections beside which no call of the client was under
+    way, and whose first call followed at once if the client had made none before, those of the
+    fifty latest in the capture, seconds. What those to several servers share is that of the one
+    which began first."""
     resent: int
     """SYNs that the client sent again, those of attempts before not counted."""
     attempts: int
@@ -206,11 +209,11 @@ _IDLE = f"""
         select connection, client, server, since as asked, opened, began < since as between_calls
         from (
             -- As a mount begins, attempts may be other programs', or the user tried again.
-            select late.*, began, case when began < asked then asked else syn_time end as since
+            select late.*, began, called,
+                   case when began < asked then asked else syn_time end as since
             from ({_ASKED}) as late join begun using (connection) join clients using (client)
-            where called - opened <= $soon
         )
-        where opened - since >= $late
+        where opened - since >= $late and (began < since or called - opened <= $soon)
         order by opened - since desc, connection limit $most
     ),
     others as (

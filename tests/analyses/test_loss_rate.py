@@ -8,6 +8,7 @@ import pytest
 
 from pcapnfs.analyses.forecasts.verdict import verdict
 from pcapnfs.analyses.wire.loss_rate import (
+    TIMERS,
     LossRate,
     allowed,
     holding,
@@ -131,7 +132,7 @@ def test_the_share_is_of_segments_as_they_were_on_the_wire(
     ("took_ms", "near"),
     [
         pytest.param((23, 33, 50), True, id="quicker"),
-        pytest.param((10, 15, 23), False, id="that no loss slows down"),
+        pytest.param((7, 11, 17), False, id="that no loss slows down"),
         pytest.param((80, 110, 170), True, id="slower"),
         pytest.param((135, 180, 285), False, id="that something else slows down more"),
         pytest.param((60, 66, 73), False, id="that something paces"),
@@ -139,6 +140,25 @@ def test_the_share_is_of_segments_as_they_were_on_the_wire(
 )
 def test_only_where_the_rate_is_near_that(took_ms: tuple[float, ...], near: bool) -> None:
     assert bool(told(reads(took_ms))) is near
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "near"),
+    [
+        pytest.param((7, 10, 16), True, id="as Linux over 0.6 ms with 1 % of loss"),
+        pytest.param((3, 4.5, 7), False, id="quicker"),
+        pytest.param((10, 10.5, 11), False, id="that something paces"),
+    ],
+)
+def test_on_a_short_path_the_timer_seldom_runs_out(took_ms: tuple[float, ...], near: bool) -> None:
+    """RFC 5348's equation would have 3.5 MB/s, and 25 without a timer."""
+    short = connection(syn_rtt=600_000, server_resent=136)
+    found = told(reads(took_ms, 0.3), short)
+    assert bool(found) is near
+    for each in found:
+        assert each.bytes_per_s == pytest.approx(11.9e6, rel=0.01)
+        assert each.allowed_bytes_per_s == pytest.approx(10.5e6, rel=0.01)
+        assert each.allowed_bytes_per_s == allowed(each.lost_share, each.rtt_s, 1448, TIMERS)
 
 
 def test_messages_far_apart_begin_anew() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.wire.loss_rate import allowed, holding
+from pcapnfs.analyses.wire.loss_rate import TIMERS, allowed, holding
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 DEVIATIONS = 1.64
 """Standard deviations that 90 % of values lie within: of two runs each loses other segments."""
-
-TIMERS = 0.25
-"""How often the timer runs out, by how often it would without both (`allowed`). Of transfers by
-Linux 6.18 over paths with 0.3 to 3 % of random loss, 0.2 to 40 ms long, it was a tenth to a fifth;
-a quarter foretells best what they took on another path."""
 
 OFTEN = 0.5
 """How often it runs out at most."""

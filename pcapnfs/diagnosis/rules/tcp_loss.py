@@ -441,8 +441,9 @@ _ONE_LINK = Advice(
 
 _LOSS = (
     Advice(
-        "Look for the place: error and drop counters of both network cards (ethtool -S), of each "
-        "switch port, duplex and MTU mismatch, cables and optics; compare captures at both ends."
+        "Look for the place: error and drop counters of both network cards (ip -s link, ethtool "
+        "-S) and of each switch port, duplex and MTU mismatch, cables and optics, Wi-Fi; compare "
+        "captures at both ends."
     ),
     Advice(
         "Where a fast port feeds a slow one (10 to 1 Gbit/s, incast of many servers), give the "

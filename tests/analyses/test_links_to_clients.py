@@ -93,6 +93,18 @@ def mixed(count: int = 20, **columns: object) -> list[Row]:
     ]
 
 
+@pytest.mark.parametrize(("quick", "told"), [(6_000.0, False), (RATE, True)])
+def test_a_path_that_varies_is_no_link_that_takes_its_time(quick: float, told: bool) -> None:
+    """Every third reply comes as soon as without data, others up to 20 ms later."""
+    sizes, rates = (3_000, 9_000), (quick, 600.0, 300.0)
+    calls = [
+        row
+        for number in range(1, 61)
+        for row in read(number, sizes[number % 2], rate=rates[number // 2 % 3])
+    ]
+    assert bool(found(calls)) is told
+
+
 def alike(count: int = 12) -> list[Row]:
     return [row for number in range(1, count + 1) for row in read(number)]
 

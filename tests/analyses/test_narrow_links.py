@@ -92,6 +92,14 @@ def test_what_the_bytes_took_is_the_path_s_and_the_rest_the_storage_s() -> None:
     assert path.full_of == "calls"
 
 
+def test_a_path_that_varies_is_no_link_that_takes_its_time() -> None:
+    """Every third call comes as soon as without data, others up to 20 ms later, small ones too."""
+    for quick, told in ((6_000.0, False), (RATE, True)):
+        rates = (quick, 600.0, 300.0)
+        calls = [write(number, rate=rates[number % 3]) for number in range(1, 31)]
+        assert bool(found([*small(), *calls])) is told
+
+
 def test_streams_share_none_of_it() -> None:
     """Forty files, each with a WRITE of 10 ms on the link."""
     numbers = range(1, 41)

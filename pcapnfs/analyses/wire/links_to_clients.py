@@ -190,7 +190,10 @@ _RATES = f"""
                    - median(arrived) filter (not larger)
                      / quantile_cont(rate, {EDGE}) filter (larger)) as off
         from sized group by client, server
-        having count(*) filter (larger) >= $least and median(took) filter (larger) >= $takes
+        having count(*) filter (larger) >= $least
+           -- Where a part came much sooner, it was no link that the others waited for.
+           and median(arrived) filter (larger)
+               >= $takes * quantile_cont(rate, {EDGE}) filter (larger)
            and quantile_cont(rate, 1 - $quicker) filter (larger)
                <= $times * quantile_cont(rate, {EDGE}) filter (larger)
     ),

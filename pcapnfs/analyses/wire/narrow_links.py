@@ -7,9 +7,10 @@ had arrived when it was sent, however slow the storage is that the call then wai
 fast link it comes after a round trip, behind a narrow one after as much more as the bytes take
 there. So only calls tell that were sent at once while no other data was under way: what waits for a
 window, or in a queue, arrives as late on any link. What comes even later waited for something else;
-but no call may have been quicker than the link, and more bytes must take as much longer: an end
-that gets to its work late is not late with all of them, nor by more for more bytes. A capture taken
-at the server has no link before it.
+but no call may have been quicker than the link, whose bytes must take long on it by themselves, and
+more bytes must take as much longer: an end that gets to its work late is not late with all of them,
+nor by more for more bytes, and a path that varies is as quick for some as without data. A capture
+taken at the server has no link before it.
 """
 
 from __future__ import annotations
@@ -264,7 +265,10 @@ _RATES = f"""
                    - median(arrived) filter (not larger)
                      / quantile_cont(rate, {EDGE}) filter (larger)) as off
         from sized group by client, server
-        having count(*) filter (larger) >= $least and median(took) filter (larger) >= $takes
+        having count(*) filter (larger) >= $least
+           -- Where a part came much sooner, it was no link that the others waited for.
+           and median(arrived) filter (larger)
+               >= $takes * quantile_cont(rate, {EDGE}) filter (larger)
            and quantile_cont(rate, 1 - $quicker) filter (larger)
                <= $times * quantile_cont(rate, {EDGE}) filter (larger)
     ),

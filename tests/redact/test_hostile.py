@@ -78,6 +78,13 @@ def tcp(
     return ethernet(ip(head + options + payload, 6, back))
 
 
+def fragment(offset: int, part: bytes, protocol: int, more: bool = True) -> bytes:
+    """A piece of an IPv4 packet in its frame."""
+    place = offset // 8 | (0x2000 if more else 0)
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(part), 5, place, 64, protocol, 0)
+    return ethernet(head + CLIENT + SERVER + part)
+
+
 def udp(payload: bytes, back: bool = False, port: int = 2049) -> bytes:
     """A datagram in its frame."""
     ports = (port, 700) if back else (700, port)
@@ -202,13 +209,19 @@ PLACES: dict[str, list[bytes]] = {
     "behind UDP's length": [
         ethernet(ip(struct.pack(">HHHH", 700, 2049, 8, 0) + MARKER, 17)),
     ],
-    "a fragment": [
-        ethernet(
-            struct.pack(">BBHHHBBH", 0x45, 0, 20 + 32, 5, 0x2000, 64, 17, 0)
-            + CLIENT
-            + SERVER
-            + (struct.pack(">HHHH", 700, 2049, 64, 0) + MARKER)[:32]
-        ),
+    "a fragment": [fragment(0, (struct.pack(">HHHH", 700, 2049, 64, 0) + MARKER)[:32], 17)],
+    "a fragment of TCP": [fragment(0, tcp(marked(MARKER), 1)[34:82], 6)],
+    "TCP in fragments": [
+        fragment(16, tcp(marked(call(1, handle()) + MARKER), 1)[50:], 6, more=False),
+        fragment(0, tcp(marked(call(1, handle()) + MARKER), 1)[34:50], 6),
+    ],
+    "another protocol in fragments": [
+        fragment(0, MARKER[:16], 132),
+        fragment(16, MARKER[16:], 132, more=False),
+    ],
+    "a tunnel in fragments": [
+        fragment(0, (struct.pack(">HH", 0, 0x0800) + ip(MARKER, 132))[:24], 47),
+        fragment(24, (struct.pack(">HH", 0, 0x0800) + ip(MARKER, 132))[24:], 47, more=False),
     ],
     "options of GENEVE": [
         udp(struct.pack(">BBHI", 7, 0, 0x6558, 0) + (MARKER + bytes(3)) + tcp(b"", 1), port=6081),

@@ -44,6 +44,13 @@ struct Key {
     protocol: u8,
 }
 
+impl Key {
+    fn of(source: IpAddr, destination: IpAddr, protocol: u8, identification: u32) -> Self {
+        let protocol = if source.is_ipv4() { protocol } else { 0 };
+        Self { source, destination, identification, protocol }
+    }
+}
+
 /// A range of the datagram that was on the wire.
 #[derive(Clone, Copy)]
 struct Span {
@@ -72,6 +79,29 @@ struct Assembly {
     data: Vec<u8>,
 }
 
+/// A datagram that was put together.
+#[derive(Clone, Copy, Debug)]
+pub struct Whole<'a> {
+    /// Where it came from.
+    pub source: IpAddr,
+    /// Where it goes to.
+    pub destination: IpAddr,
+    /// The protocol of its first header.
+    pub protocol: u8,
+    /// What its fragments carried, up to where the snaplen cut one.
+    pub payload: Payload<'a>,
+    /// Which packet began it, and its time.
+    pub first: At,
+}
+
+/// What is known of the datagram that was delivered last, beside its bytes.
+struct Delivered {
+    key: Key,
+    protocol: u8,
+    total: usize,
+    first: At,
+}
+
 /// A datagram of which fragments are missing.
 pub(super) struct Part<'a> {
     /// Its beginning, up to the first missing fragment.
@@ -95,9 +125,26 @@ pub(super) struct Fragments {
     given_up: u64,
     /// The datagram that was delivered last.
     whole: Vec<u8>,
+    /// The same, if all of it came.
+    delivered: Option<Delivered>,
 }
 
 impl Fragments {
+    /// The datagram that was put together last.
+    pub(super) fn last(&self) -> Option<Whole<'_>> {
+        let Delivered { key: Key { source, destination, .. }, protocol, total, first } =
+            *self.delivered.as_ref()?;
+        let payload = Payload::new(&self.whole, total);
+        Some(Whole { source, destination, protocol, payload, first })
+    }
+
+    /// Which packet began the datagram with these addresses, protocol and number that waits for fragments.
+    pub(super) fn begun(&self, of: (IpAddr, IpAddr, u8, u32)) -> Option<u64> {
+        let (source, destination, protocol, identification) = of;
+        let (first, _) = self.waiting.get(&Key::of(source, destination, protocol, identification))?.first;
+        Some(first)
+    }
+
     /// Frames whose datagram is not complete.
     pub(super) fn unfinished(&self) -> u64 {
         self.held + self.given_up
@@ -117,12 +164,7 @@ impl Fragments {
         if length == 0 || end > LONGEST || (piece.more && !length.is_multiple_of(8)) {
             return Err(Other::MalformedHeader);
         }
-        let key = Key {
-            source: carried.source,
-            destination: carried.destination,
-            identification: piece.identification,
-            protocol: if carried.source.is_ipv4() { carried.protocol } else { 0 },
-        };
+        let key = Key::of(carried.source, carried.destination, carried.protocol, piece.identification);
         let assembly = self.assembly(key, carried.protocol, at);
         let before = assembly.charge();
         assembly.insert(piece.offset, carried.payload);
@@ -149,8 +191,10 @@ impl Fragments {
         let captured = assembly.prefix().min(total);
         self.whole = assembly.data;
         self.whole.truncate(captured);
+        let Assembly { protocol, first, .. } = assembly;
+        self.delivered = Some(Delivered { key, protocol, total, first });
         let payload = Payload::new(&self.whole, total);
-        Ok(Some((Carried { payload, protocol: assembly.protocol, ..*carried }, assembly.first)))
+        Ok(Some((Carried { protocol, payload, ..*carried }, first)))
     }
 
     /// The datagram that a fragment belongs to, which begins if none waits for it, or only one of long ago.
@@ -204,6 +248,7 @@ impl Fragments {
             if captured == 0 || assembly.protocol != super::ip::UDP {
                 continue;
             }
+            self.delivered = None;
             self.whole = assembly.data;
             self.whole.truncate(captured);
             let payload = Payload::new(&self.whole, assembly.total.unwrap_or(LONGEST));

@@ -36,10 +36,13 @@ mod tunnel;
 
 mod udp;
 
+use std::net::IpAddr;
+
 use crate::capture::timestamps::Told;
 use crate::capture::{Glimpse, Packet};
 
 pub use copies::Apart;
+pub use fragment::Whole;
 pub use payload::Payload;
 pub use plain::Plain;
 pub use rdma::{Place, ROCE_PORT, Roce, Target, Verb};
@@ -163,6 +166,8 @@ struct Seen {
     watching: bool,
     copies: Copies,
     iwarp: Iwarp,
+    /// The packet that completed a datagram last, and at which level; the outermost of several.
+    completed: Option<(u64, usize)>,
 }
 
 /// Which packet, counted from 1 over all that were taken apart, and its time.
@@ -259,6 +264,17 @@ impl Dissector {
         Some(Incomplete { datagram, last: part.last })
     }
 
+    /// The datagram whose last missing fragment was in the packet that was dissected last.
+    pub fn completed(&self) -> Option<Whole<'_>> {
+        let (_, level) = self.seen.completed.filter(|(packet, _)| *packet == self.seen.packets)?;
+        self.fragments.get(level)?.last()
+    }
+
+    /// Which packet began the datagram that waits for fragments; `of` names it as [`outline::Fragment`] does.
+    pub fn begun(&self, of: (IpAddr, IpAddr, u8, u32)) -> Option<u64> {
+        self.fragments.iter().find_map(|fragments| fragments.begun(of))
+    }
+
     /// iWARP connections that were taken for plain TCP, because so many were known.
     pub fn overlooked_rdma(&self) -> u64 {
         self.seen.iwarp.overlooked
@@ -329,6 +345,9 @@ impl Seen {
             }
             let whole = fragments.add(&carried, piece, (self.packets, self.time_ns))?;
             let (whole, first) = whole.ok_or(Other::Fragment)?;
+            if self.completed.is_none_or(|(packet, _)| packet != self.packets) {
+                self.completed = Some((self.packets, NESTING_LIMIT - 1 - within.len()));
+            }
             carried = ip::completed(whole)?;
             began = Some(first);
         }

@@ -1,18 +1,24 @@
 //! The second reading: packet for packet, with what the journal tells of its payload.
+//!
+//! A datagram in fragments is written anew when it is put together, as if it had come in one packet, and then cut
+//! as it was ([`Fragments`]). Of one of which fragments are missing UDP is told as far as it goes.
 
 use std::hash::BuildHasher;
 use std::io;
+use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use super::fragments::{self, Fragments, Piece, Waiting, removed};
 use super::headers;
 use super::journal::{Ledger, StreamId};
 use super::message::{Counter, DATAGRAMS, Ends, Opening, datagram_place, ordered};
 use super::values::Values;
-use crate::capture::Packet;
+use crate::capture::{LinkType, Packet};
+use crate::order;
 use crate::packet::outline::{Carried, Field, Fragment, Placed, opens_rdma, outline};
-use crate::packet::{Content, Datagram, Dissector, Other, Segment};
+use crate::packet::{Content, Datagram, Dissector, Other, Segment, Whole};
 use crate::stream::Sides;
 
 /// Datagrams remembered, so that the second copy of one that was captured twice is found; beyond it all
@@ -22,20 +28,10 @@ const COPIES_LIMIT: usize = 1 << 13;
 /// Datagrams in fragments remembered; beyond it all are forgotten.
 const FRAGMENTED_LIMIT: usize = 1 << 13;
 
-/// As long as fragments with the same number belong together (see `packet/fragment.rs`).
-const PATIENCE_NS: u64 = 30_000_000_000;
-
 const UDP_HEADER: usize = 8;
 
-/// The datagram to which a fragment belongs.
-type Whole = (std::net::IpAddr, std::net::IpAddr, u8, u32);
-
-#[derive(Clone, Copy)]
-struct Begun {
-    frame: u64,
-    time_ns: i64,
-    complete: bool,
-}
+/// Takes a packet that was written anew.
+pub(super) type Sink<'a> = dyn FnMut(&order::Placed<'_>, &[u8]) -> io::Result<()> + 'a;
 
 struct Conversation {
     streams: Sides<StreamId>,
@@ -50,16 +46,15 @@ pub(super) struct Frames {
     conversations: HashMap<Ends, Conversation, RandomState>,
     /// Tells what the first reading saw as a copy or as a part of a datagram.
     dissector: Dissector,
-    fragmented: HashMap<Whole, Begun, RandomState>,
-    /// By the frame with which each began.
-    begun: HashMap<u64, Whole, RandomState>,
+    fragments: Fragments,
+    /// The frame with which each datagram began.
+    begun: HashMap<fragments::Of, u64, RandomState>,
     copies: HashMap<u64, u64, RandomState>,
     hasher: RandomState,
     frame: u64,
     fields: Vec<Placed>,
     bytes: Vec<u8>,
-    /// Bytes that were not zero and are now.
-    pub(super) removed: u64,
+    removed: u64,
 }
 
 impl Frames {
@@ -72,7 +67,7 @@ impl Frames {
             openings: openings.into_iter().peekable(),
             conversations: HashMap::default(),
             dissector: Dissector::of_files(files),
-            fragmented: HashMap::default(),
+            fragments: Fragments::default(),
             begun: HashMap::default(),
             copies: HashMap::default(),
             hasher: RandomState::default(),
@@ -83,19 +78,53 @@ impl Frames {
         }
     }
 
+    /// Bytes that were not zero and are now.
+    pub(super) fn removed(&self) -> u64 {
+        self.removed + self.fragments.removed()
+    }
+
     /// What was replaced.
     pub(super) fn into_values(self) -> Values {
         self.values
     }
 
-    /// The next packet as it may be told, which comes from the file with this index.
-    pub(super) fn next(&mut self, file: usize, packet: &Packet<'_>) -> io::Result<&[u8]> {
-        self.dissector.read_from(file);
+    /// Takes the next packet; gives it, and those that waited for it, as they may be told.
+    pub(super) fn next(&mut self, placed: &order::Placed<'_>, to: &mut Sink<'_>) -> io::Result<()> {
+        let packet = &placed.packet;
+        self.dissector.read_from(placed.file);
         self.frame += 1;
         while let Some(opening) = self.openings.next_if(|opening| opening.frame <= self.frame) {
             let Opening { ends, streams, .. } = opening;
             self.conversations.insert(ends, Conversation { streams, counters: Sides::default() });
         }
+        let carried = self.headers(packet);
+        let seen = self.see(packet);
+        match carried {
+            Carried::Segment(segment) => self.segment(packet, &segment)?,
+            Carried::Datagram(datagram) => self.datagram(packet, &datagram, seen)?,
+            Carried::Fragment(fragment) => {
+                let piece = self.piece(packet, &fragment, seen);
+                self.fragments.hold(Waiting::of(placed, self.bytes.clone(), Some(piece)));
+                self.put_together(packet, seen)?;
+                return self.release(true, to);
+            }
+            Carried::Other => {}
+        }
+        self.removed += removed(packet.bytes, &self.bytes);
+        if self.fragments.is_empty() {
+            return to(placed, &self.bytes);
+        }
+        self.fragments.hold(Waiting::of(placed, self.bytes.clone(), None));
+        self.release(true, to)
+    }
+
+    /// Gives what still waits: there are no more packets.
+    pub(super) fn end(&mut self, to: &mut Sink<'_>) -> io::Result<()> {
+        self.release(false, to)
+    }
+
+    /// Begins a packet with its headers; gives what they carry.
+    fn headers<'a>(&mut self, packet: &Packet<'a>) -> Carried<'a> {
         self.fields.clear();
         let carried = outline(packet, &mut self.fields);
         self.bytes.clear();
@@ -103,16 +132,7 @@ impl Frames {
         for field in &self.fields {
             headers::write(*field, packet.bytes, &mut self.bytes, &mut self.values);
         }
-        let seen = self.see(packet);
-        match carried {
-            Carried::Segment(segment) => self.segment(packet, &segment)?,
-            Carried::Datagram(datagram) => self.datagram(packet, &datagram, seen)?,
-            Carried::Fragment(fragment) => self.fragment(packet, &fragment, seen)?,
-            Carried::Other => {}
-        }
-        let removed = self.bytes.iter().zip(packet.bytes).filter(|(to, from)| **to == 0 && **from != 0);
-        self.removed += removed.count() as u64;
-        Ok(&self.bytes)
+        carried
     }
 
     fn segment(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> io::Result<()> {
@@ -148,6 +168,12 @@ impl Frames {
             self.copies.insert(print, self.frame);
             self.frame
         };
+        self.told(packet, datagram, frame)
+    }
+
+    /// Writes what the journal tells of a datagram that began with this frame.
+    fn told(&mut self, packet: &Packet<'_>, datagram: &Datagram<'_>, frame: u64) -> io::Result<()> {
+        let payload = datagram.payload;
         let at = offset(packet, payload.bytes);
         if let Some(to) = self.bytes.get_mut(at..at + payload.bytes.len()) {
             self.ledger.read(DATAGRAMS, datagram_place(frame), to)?;
@@ -156,37 +182,79 @@ impl Frames {
         Ok(())
     }
 
-    fn fragment(&mut self, packet: &Packet<'_>, fragment: &Fragment<'_>, seen: Seen) -> io::Result<()> {
-        let known = self.fragmented.get(&fragment.of).copied().filter(|begun| {
-            let young = packet.time_ns.abs_diff(begun.time_ns) <= PATIENCE_NS;
-            seen == Seen::Copy || young && !begun.complete
-        });
-        let begun = known.unwrap_or(Begun { frame: self.frame, time_ns: packet.time_ns, complete: false });
-        if self.fragmented.len() >= FRAGMENTED_LIMIT {
-            self.fragmented.clear();
+    /// What a frame has of a datagram; nothing of it is written yet.
+    fn piece(&mut self, packet: &Packet<'_>, fragment: &Fragment<'_>, seen: Seen) -> Piece {
+        let before = self.begun.get(&fragment.of).copied().filter(|_| seen == Seen::Copy);
+        let completed = self.dissector.completed().map(|whole| whole.first.0);
+        let began = completed.or_else(|| self.dissector.begun(fragment.of)).or(before).unwrap_or(self.frame);
+        if self.begun.len() >= FRAGMENTED_LIMIT {
             self.begun.clear();
         }
-        let complete = begun.complete || seen == Seen::Whole;
-        if let Some(before) = self.fragmented.insert(fragment.of, Begun { complete, ..begun })
-            && before.frame != begun.frame
-        {
-            self.begun.remove(&before.frame);
+        self.begun.insert(fragment.of, began);
+        let Fragment { offset: from, payload, .. } = *fragment;
+        Piece {
+            of: fragment.of,
+            began,
+            at: offset(packet, payload.bytes),
+            length: payload.bytes.len(),
+            offset: from,
+            is_udp: fragment.is_udp(),
+            original: packet.bytes.to_vec(),
         }
-        self.begun.insert(begun.frame, fragment.of);
-        if !fragment.is_udp() {
+    }
+
+    /// Writes the datagram anew that the packet completed, if it did.
+    fn put_together(&mut self, packet: &Packet<'_>, seen: Seen) -> io::Result<()> {
+        let Some(whole) = self.dissector.completed() else { return Ok(()) };
+        let (began, _) = whole.first;
+        let (link, bytes, header) = in_one(&whole);
+        let wire_length = (header + whole.payload.length) as u32;
+        let packet = Packet { link, bytes: &bytes, wire_length, ..*packet };
+        match self.headers(&packet) {
+            Carried::Segment(segment) => self.segment(&packet, &segment)?,
+            Carried::Datagram(datagram) if self.is_bare() => self.told(&packet, &datagram, began)?,
+            Carried::Datagram(datagram) => self.datagram(&packet, &datagram, seen)?,
+            // Fragments in fragments stay empty.
+            Carried::Fragment(_) | Carried::Other => {}
+        }
+        self.fragments.complete(began, self.bytes.get(header..).unwrap_or_default().to_vec());
+        Ok(())
+    }
+
+    /// Whether the packet is in no tunnel.
+    fn is_bare(&self) -> bool {
+        self.fields.iter().filter(|(field, ..)| matches!(field, Field::Ipv4 | Field::Ipv6)).count() == 1
+    }
+
+    /// Gives the frames that wait for nothing any more; all, unless packets follow.
+    fn release(&mut self, more: bool, to: &mut Sink<'_>) -> io::Result<()> {
+        loop {
+            let dissector = &self.dissector;
+            let waits = |piece: &Piece| more && dissector.begun(piece.of) == Some(piece.began);
+            let Some(mut frame) = self.fragments.next(waits) else { return Ok(()) };
+            if let Some(piece) = frame.piece.take() {
+                self.incomplete(&piece, &mut frame.bytes)?;
+                self.removed += removed(&piece.original, &frame.bytes);
+            }
+            to(&frame.placed, &frame.bytes)?;
+        }
+    }
+
+    /// Writes a fragment of a datagram of which others are missing, or came too late.
+    fn incomplete(&mut self, piece: &Piece, bytes: &mut [u8]) -> io::Result<()> {
+        if !piece.is_udp {
             return Ok(());
         }
-        let mut at = offset(packet, fragment.payload.bytes);
-        let end = at + fragment.payload.bytes.len();
-        let mut place = datagram_place(begun.frame) + fragment.offset as u64;
-        if fragment.offset == 0 {
-            let header = (Field::Udp, at, UDP_HEADER);
-            headers::write(header, packet.bytes, &mut self.bytes, &mut self.values);
+        let mut at = piece.at;
+        let end = at + piece.length;
+        let mut place = datagram_place(piece.began) + piece.offset as u64;
+        if piece.offset == 0 {
+            headers::write((Field::Udp, at, UDP_HEADER), &piece.original, bytes, &mut self.values);
             at += UDP_HEADER;
         } else {
             place -= UDP_HEADER as u64;
         }
-        match self.bytes.get_mut(at..end) {
+        match bytes.get_mut(at..end) {
             Some(to) => self.ledger.read(DATAGRAMS, place, to),
             None => Ok(()),
         }
@@ -199,15 +267,9 @@ impl Frames {
     }
 
     fn see(&mut self, packet: &Packet<'_>) -> Seen {
-        while let Some(part) = self.dissector.overdue(Some(packet.time_ns)) {
-            // What comes of it later begins a datagram of its own.
-            let frame = part.datagram.began.map_or(0, |(frame, _)| frame);
-            if let Some(whole) = self.begun.remove(&frame) {
-                self.fragmented.remove(&whole);
-            }
-        }
+        // What comes of it later begins a datagram of its own.
+        while self.dissector.overdue(Some(packet.time_ns)).is_some() {}
         match self.dissector.dissect(packet) {
-            Content::Datagram(datagram) if datagram.began.is_some() => Seen::Whole,
             Content::Other(Other::Duplicate) => Seen::Copy,
             _ => Seen::Other,
         }
@@ -219,9 +281,33 @@ impl Frames {
 enum Seen {
     /// A copy of one before.
     Copy,
-    /// The fragment that completed a datagram.
-    Whole,
     Other,
+}
+
+/// A datagram as one packet: its link type, its bytes, and how long its header is. No length is stated, which has
+/// room for any.
+fn in_one(whole: &Whole<'_>) -> (LinkType, Vec<u8>, usize) {
+    let (link, mut bytes) = match (whole.source, whole.destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let mut header = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 0, whole.protocol, 0, 0];
+            header.extend(source.octets());
+            header.extend(destination.octets());
+            (LinkType::IPV4, header)
+        }
+        (source, destination) => {
+            let mut header = vec![0x60, 0, 0, 0, 0, 0, whole.protocol, 0];
+            for address in [source, destination] {
+                header.extend(match address {
+                    IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+                    IpAddr::V6(address) => address.octets(),
+                });
+            }
+            (LinkType::IPV6, header)
+        }
+    };
+    let length = bytes.len();
+    bytes.extend_from_slice(whole.payload.bytes);
+    (link, bytes, length)
 }
 
 /// Where in the packet these bytes of it begin.

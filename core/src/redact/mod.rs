@@ -15,6 +15,7 @@
 
 mod addresses;
 mod extensions;
+mod fragments;
 mod frames;
 mod headers;
 mod journal;
@@ -119,7 +120,7 @@ pub fn redact(
     let mut write = |packet: &Packet<'_>| output.packet(packet, packet.bytes);
     // Where reading ends early is in the summary of the first reading.
     while let Some(written) = order.next(&mut captures, |placed| {
-        restore.put(placed, frames.next(placed.file, &placed.packet)?, &mut write)
+        frames.next(placed, &mut |placed, bytes| restore.put(placed, bytes, &mut write))
     }) {
         written?;
         packets += 1;
@@ -127,9 +128,10 @@ pub fn redact(
             return Err(Failure::Stopped);
         }
     }
+    frames.end(&mut |placed, bytes| restore.put(placed, bytes, &mut write))?;
     restore.end(write)?;
     output.end(files.iter().filter_map(|file| file.dropped_packets).reduce(u64::saturating_add))?;
-    let removed_bytes = frames.removed;
+    let removed_bytes = frames.removed();
     let replaced = frames.into_values().into_replaced();
     Ok(Report { files, packets, removed_bytes, messages, replaced })
 }

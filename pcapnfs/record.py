@@ -58,11 +58,17 @@ def defaults(kind: type[Record]) -> dict[str, Any]:
     return {name: value for name, value in found if value is not NODEFAULT}
 
 
+def fields(record: Record) -> dict[str, Any]:
+    """Its values by the names of their fields, in their order."""
+    found: dict[str, Any] = structs.asdict(record)  # type: ignore[arg-type]  # a Struct
+    return found
+
+
 def plain(record: Record) -> dict[str, Any]:
     """Its values by the names of their fields; a field that is a record likewise."""
-    values = structs.asdict(record)  # type: ignore[arg-type]  # a Struct, when it runs
     return {
-        name: plain(value) if isinstance(value, Record) else value for name, value in values.items()
+        name: plain(value) if isinstance(value, Record) else value
+        for name, value in fields(record).items()
     }
 
 

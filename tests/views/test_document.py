@@ -102,7 +102,7 @@ def test_a_result_comes_in_pieces() -> None:
 
 
 def test_a_line_for_each_value_takes_no_longer_than_the_values() -> None:
-    """What Python indents goes through it word by word, five times as long."""
+    """What Python indents goes through it word by word, five times as long; so would one by one."""
     result = Long(samples.HOSTILE, (Long("a", (1, 2.5, None, {"b": (True, "c")})),) * 20_000)
 
     def taken_s(write: Callable[[], object]) -> float:
@@ -114,7 +114,7 @@ def test_a_line_for_each_value_takes_no_longer_than_the_values() -> None:
         (taken_s(lambda: to_json(result)), taken_s(lambda: json.dumps(document(result))))
         for _ in range(3)
     ]
-    assert min(lines for lines, _ in runs) < 3 * min(plain for _, plain in runs)
+    assert min(lines for lines, _ in runs) < min(plain for _, plain in runs)
 
 
 def test_an_item_refuses_what_a_document_does() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given
-from pcapnfs.analyses.asking.values import integer, text, whole
+from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.data import offloads
 from pcapnfs.record import Record
 
@@ -73,6 +73,7 @@ def call_operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation
         """
     rows = trace.rows(
         f"""
+        -- behind the call what an Operation has, in its order
         select call, op, executed, status_name, stability, name, new_name, "offset", requested,
                {done}, set_size
         from (from operations where call between $least and $most) as operations
@@ -83,22 +84,7 @@ def call_operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation
         {"calls": given.text(calls), "least": min(calls), "most": max(calls)},
     )
     found: dict[int, list[Operation]] = {}
-    for call, op, executed, status, stability, name, new_name, *data in rows:
-        offset, requested, done, requested_level, committed_level, set_size = data
-        found.setdefault(integer(call), []).append(
-            Operation(
-                op=str(op),
-                executed=bool(executed),
-                status=text(status),
-                stability=str(stability),
-                name=text(name),
-                new_name=text(new_name),
-                offset_bytes=whole(offset),
-                requested_bytes=whole(requested),
-                done_bytes=whole(done),
-                requested_level=text(requested_level),
-                committed_level=text(committed_level),
-                set_size_bytes=whole(set_size),
-            )
-        )
+    for call, *values in rows:
+        # Whole numbers and texts, as they are: there may be millions.
+        found.setdefault(integer(call), []).append(Operation(*values))
     return {call: tuple(operations) for call, operations in found.items()}

@@ -213,7 +213,7 @@ def test_the_verdict_on_a_server_that_went_away(clients: int, tmp_path: Path) ->
     assert verdict.named == ("waiting",)
     assert causes["waiting"] == pytest.approx(181.0, rel=0.01)
     assert causes["client"] == pytest.approx(0.18 if clients == 1 else 60.0, rel=0.05)
-    assert ("3 m 1 s of asking for a connection after it, went" in verdict.sentence) is (
+    assert ("and 3 m 1 s of asking for a connection after it." in verdict.sentence) is (
         clients == 1
     )
     others = {client.client: client.named for client in verdict.clients[1:]}

@@ -370,8 +370,8 @@ def test_the_verdict_says_that_it_counts_such_a_pause(tmp_path: Path) -> None:
     assert doubtful.doubt is not None
     assert doubtful.sentence.endswith(doubtful.doubt)
     assert doubtful.doubt.startswith(
-        f"That counts 29.0 s before frame {at + 1} in which nothing was captured: if the clock "
-        "of the capturing host was set forward there, they did not pass, and the time went into "
+        f"The time holds 29.0 s before frame {at + 1} in which nothing was captured: if the clock "
+        "of the capturing host was set forward there, they did not pass, and the rest went into "
         f"{title} "
     )
     assert told(paused(tmp_path / "real.pcap", at, 29, awake="cs")).doubt is None
@@ -379,15 +379,16 @@ def test_the_verdict_says_that_it_counts_such_a_pause(tmp_path: Path) -> None:
     within = told(without_timestamps(paused(tmp_path / "call.pcap", at - 1, 3600, awake="")))
     assert within.named == ("server",)
     assert within.doubt is not None
-    assert within.doubt.startswith(f"That counts 60 m 0 s before frame {at} in which")
+    assert within.doubt.startswith(f"The time holds 60 m 0 s before frame {at} in which")
     # A long one between calls is no part of what the verdict is about, whether it passed or not.
     for awake in ("", "cs"):
         longer = paused(tmp_path / "long.pcap", at, 3600, awake=awake)
         long = told(longer if awake else without_timestamps(longer))
         assert (long.named, long.doubt) == ((largest,), None)
-        assert long.sentence.startswith(
-            "Without 60 m 0 s in pauses of 30 s or more, the 28.6 s from the first call to the "
-            f"last reply went into {title} "
+        assert long.sentence.startswith(f"The time went into {title} ")
+        assert long.sentence.endswith(
+            " Counted: 28.6 s from the first call to the last reply. Not counted: 60 m 0 s in "
+            "pauses of 30 s or more."
         )
     # Before the first call: no part of what the verdict is about.
     first = min(call for call, _, _ in calls(SAMPLE) if call)
@@ -396,9 +397,7 @@ def test_the_verdict_says_that_it_counts_such_a_pause(tmp_path: Path) -> None:
     # Within the first call of all, which looks for a port to mount by: that is told beside it.
     asked = 4
     mounting = told(without_timestamps(paused(tmp_path / "mount.pcap", asked, 3600, awake="")))
-    assert mounting.sentence.startswith(
-        "Mounting took 60 m 0 s, and is not counted in what follows"
-    )
+    assert mounting.sentence.endswith(" Not counted: 60 m 0 s of mounting.")
     assert (mounting.named, mounting.doubt) == ((largest,), None)
 
 

@@ -344,9 +344,12 @@ def test_neither_verdict_nor_forecast_holds_it() -> None:
     assert found.mount_idle == budget.mount_idle == MountIdle(before_s=2.0)
     assert found.verdict is not None
     assert found.verdict.sentence.startswith(
-        "Without 2.00 s between mount and first use, the 820 ms from the first call to the last "
-        "reply went into round trips 52.4 % (43 calls at a round trip of 10.0 ms) and the client "
-        "itself or the network 47.6 % (no call under way; "
+        "The time went into round trips 52.4 % (43 calls at a round trip of 10.0 ms) and the "
+        "client itself or the network 47.6 % (no call under way; "
+    )
+    assert found.verdict.sentence.endswith(
+        "Counted: 820 ms from the first call to the last reply. Not counted: 2.00 s between mount "
+        "and first use."
     )
     assert found.what_if[0].forecast_s == pytest.approx(0.82)
     # It is no pause of another kind, either, and in the clock of the capture.

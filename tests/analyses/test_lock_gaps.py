@@ -123,9 +123,9 @@ def test_who_waited_for_a_lock_waited_longest() -> None:
     verdict, gaps = judged(*asked)
     assert gaps == {WAITER: pytest.approx(0.299)}
     assert [each.client for each in verdict.clients] == [WAITER, HOLDER]
-    assert verdict.sentence.startswith(
-        f"Of 2 clients {WAITER} waited longest, 2.00 ms for calls and 299 ms for locks, of 1.00 s"
-    )
+    waiter = verdict.clients[0].sentence
+    assert waiter.startswith(f"The time of {WAITER}, which waited longest of 2 clients, went into ")
+    assert waiter.endswith("it waited 2.00 ms for calls and 299 ms for locks.")
     calls, operations = zip(*asked, strict=True)
     with trace_of(SECOND, calls=calls, operations=operations, files=[file(1, "lf")]) as trace:
         (first,) = time_budget(trace, top=1).clients

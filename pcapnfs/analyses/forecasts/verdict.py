@@ -36,13 +36,9 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.mounts.first_use import MountIdle
     from pcapnfs.analyses.times.client_clocks import ClientClock, ClientClocks
 
-ACTIVE_SHARE = 0.9
-"""One of several clients that was active for less than this share of the capture is said to have
-been; else its shares are of the capture, as those of its time budget are."""
-
 SPAN_SHARE = 0.99
-"""The only client's run is said to have been shorter than the capture where it is less than this
-share of it: its shares are not those of the time budget then, which has all of the capture."""
+"""A client's run is said to have been shorter than the capture where it is less than this share of
+it: its shares are not those of the time budget then, which has all of the capture."""
 
 LEAST_CALLS = 5
 """Where TCP tells no round trip, the calls themselves have to. That fewer went into round trips
@@ -78,8 +74,7 @@ class ClientVerdict(Record):
     """From the begin of its first call to the end of its last, seconds, without what lies between
     mount and first use, or last use and unmount."""
     sentence: str
-    """Its verdict with the numbers, in English: of its clock, or, where it gives another time, of
-    that."""
+    """Its verdict with the numbers, in English: of the time in which it was active."""
     named: tuple[str, ...]
     """The causes that take the largest share, or a large one, of the time in which it was active,
     largest first, without mounting where the sentence tells that; `unknown` alone where that is
@@ -130,7 +125,7 @@ class Verdict(Record):
     rest: str | None = None
     """What the clients beyond these waited, in a sentence; None without any."""
     doubt: str | None = None
-    """What of the time may not have passed, in a sentence, which `sentence` ends with: a pause of
+    """What of the time may not have passed, in a sentence that `sentence` holds, too: a pause of
     the capture of which nothing tells whether its clock was set forward; None without any."""
 
     @property
@@ -236,7 +231,10 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
     by_calls = {"round_trips", NETWORK_OR_SERVER} & set(found.named)
     if by_calls and too_few(measured.round_trip_calls, measured.rtt_source):
         return None
-    return _doubted(measured, found)
+    doubt = _doubt(measured, found)
+    counted, apart = _counted(measured, found) if measured.clients is None else ("", "")
+    told = (found.sentence, counted, doubt, apart)
+    return replace(found, sentence=" ".join(filter(None, told)), doubt=doubt)
 
 
 def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
@@ -244,7 +242,7 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
     told, away = measured.persist_s is not None, measured.away_s
     clocked, overlap = measured.clocked, measured.concurrency
     bound = measured.network_rtt_s is None
-    found = verdict(
+    return verdict(
         Evidence(
             costs=measured.booked(measured.costs()),
             # Calls overlap otherwise while their bytes move, or they wait, than on average.
@@ -291,42 +289,39 @@ def _of_one(measured: Measurement, rtt_s: float) -> Verdict:
             tick_s=measured.tick_s,
         )
     )
-    return _with_mounting(measured, found)
 
 
-def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
-    """The verdict with what it is about: without a mount, or the rest of the capture, if large."""
-    apart, away, sentence = measured.apart_s, measured.away_s, found.sentence
-    worked = measured.worked_s
+def _counted(measured: Measurement, found: Verdict) -> tuple[str, str]:
+    """What time the only client's verdict is of, and what is not counted, where it is not all."""
+    apart, worked = measured.apart_s, measured.worked_s
     mounting = noticed(apart, apart + worked)
+    told = _left_out(measured.mount_idle, measured.away_s, worked)
     present = worked + measured.mount_idle.whole_s + measured.vain_s
     brief = present < SPAN_SHARE * measured.capture_s and not mounting
-    without = _left_out(measured.mount_idle, away, worked)
-    if found.named and (without or brief):
-        begin = f"{units.duration(worked)} from the first call to {_last(measured)}"
-        begin = f"Without {without}, the {begin}" if without else f"The {begin}"
+    counted = ""
+    if found.named and (told or brief):
+        last = UNANSWERED if measured.unanswered_last else "the last reply"
+        counted = f"Counted: {units.duration(worked)} from the first call to {last}"
         if measured.vain_s >= (1.0 - SPAN_SHARE) * worked:
-            begin += f", and {_asking(measured.vain_s)},"
-        sentence = begin + sentence.removeprefix("The time")
+            counted += f", and {_asking(measured.vain_s)}"
+        counted += "."
     if mounting:
-        sentence = f"{_mounting(apart, looked_up=measured.asked_in_vain)}. {sentence}"
-    return replace(found, sentence=sentence)
+        told.append(_mounting(apart, looked_up=measured.asked_in_vain))
+    return counted, _not_counted(told)
 
 
-def _left_out(idle: MountIdle, away_s: float, worked_s: float) -> str:
+def _left_out(idle: MountIdle, away_s: float, worked_s: float) -> list[str]:
     """What a verdict is not of, in words: long pauses, and what nobody used a mount, if much."""
-    told = [*idle.noticed(worked_s)]
-    told += [long_pauses.told(away_s)] if away_s else []
-    return joined(told) if told else ""
+    return [*idle.noticed(worked_s), *([long_pauses.told(away_s)] if away_s else [])]
+
+
+def _not_counted(told: list[str]) -> str:
+    """The same in a sentence; nothing of nothing."""
+    return f"Not counted: {joined(told)}." if told else ""
 
 
 UNANSWERED = "the last sign of a call without a reply"
 """What a time ends with whose last call has none: that is as long as it was seen to wait."""
-
-
-def _last(measured: Measurement) -> str:
-    """What the only client's run ends with."""
-    return UNANSWERED if measured.unanswered_last else "the last reply"
 
 
 def _asking(vain_s: float) -> str:
@@ -335,13 +330,13 @@ def _asking(vain_s: float) -> str:
 
 
 def _mounting(apart_s: float, *, looked_up: bool = False) -> str:
-    """What it took, a sentence without its end; with the search for a service that was in vain."""
-    what = "Mounting, and looking for the port of a service," if looked_up else "Mounting"
-    return f"{what} took {units.duration(apart_s)}, and is not counted in what follows"
+    """What mounting took; with the search for a service that was in vain."""
+    what = "mounting and looking for the port of a service" if looked_up else "mounting"
+    return f"{units.duration(apart_s)} of {what}"
 
 
-def _doubted(measured: Measurement, found: Verdict) -> Verdict:
-    """The verdict with what it counts that may not have passed: a pause of which nothing tells.
+def _doubt(measured: Measurement, found: Verdict) -> str | None:
+    """What a verdict counts that may not have passed: a pause of which nothing tells.
 
     It is half of the capture or more. So it lies within any time that is as long, and in no other;
     nor is it in one that is told without its long pauses.
@@ -352,15 +347,14 @@ def _doubted(measured: Measurement, found: Verdict) -> Verdict:
     alone_s = measured.present_s - measured.apart_s
     counted_s = max((clock.present_s for clock in clocks[:TOLD]), default=alone_s)
     if pause_s is None or pause_s > counted_s:
-        return found
+        return None
     where = f" before frame {frame}" if frame is not None else ""
     rest = "" if found.clients else _without(found.causes, pause_s)
-    whose = "Each clock" if found.clients else "That"
-    doubt = (
-        f"{whose} counts {units.duration(pause_s)}{where} in which nothing was captured: if the "
+    whose = "The time of each" if found.clients else "The time"
+    return (
+        f"{whose} holds {units.duration(pause_s)}{where} in which nothing was captured: if the "
         f"clock of the capturing host was set forward there, they did not pass{rest}."
     )
-    return replace(found, sentence=f"{found.sentence} {doubt}", doubt=doubt)
 
 
 def _without(causes: tuple[Cause, ...], pause_s: float) -> str:
@@ -375,13 +369,12 @@ def _without(causes: tuple[Cause, ...], pause_s: float) -> str:
         for each in rest
         if each.cause in named_of(rest)
     ]
-    return f", and the time went into {' and '.join(told)}" if told else ""
+    return f", and the rest went into {' and '.join(told)}" if told else ""
 
 
 def client_verdict(clock: ClientClock) -> ClientVerdict:
     """Name the causes of one client's time."""
-    told = f"{clock.client} waited {_waited(clock)}"
-    return _of_client(clock, told)
+    return _of_client(clock, clock.client)
 
 
 def _of_clients(clocks: ClientClocks) -> Verdict | None:
@@ -392,16 +385,9 @@ def _of_clients(clocks: ClientClocks) -> Verdict | None:
         return None
     first = called[0]
     # One that only mounted may have waited longer.
-    wall = units.duration(first.budget.wall_s)
-    longest = first is clocks.each[0]
-    if _beside(first):
-        waited = f"{'longest, ' if longest else ''}{_waited(first)}, of {wall}"
-    elif longest:
-        waited = f"longest for calls, {units.duration(first.waited_s)} of {wall}"
-    else:
-        waited = f"{units.duration(first.waited_s)} of {wall} for calls"
-    begin = f"Of {units.count(clients)} clients {first.client} waited {waited}"
-    each = (_of_client(first, begin), *(client_verdict(clock) for clock in called[1:]))
+    which = "which waited longest" if first is clocks.each[0] else "one"
+    whose = f"{first.client}, {which} of {units.count(clients)} clients,"
+    each = (_of_client(first, whose), *(client_verdict(clock) for clock in called[1:]))
     others = None
     if number := clients - len(each):
         rest = units.duration(max(0.0, clocks.waited_s - sum(told.waited_s for told in each)))
@@ -418,9 +404,10 @@ def _of_clients(clocks: ClientClocks) -> Verdict | None:
     )
 
 
-def _waited(clock: ClientClock) -> str:
-    """How long a client waited, and what for."""
-    return joined([f"{units.duration(clock.waited_s)} for calls", *_beside(clock)])
+def _waited(clock: ClientClock, apart_s: float) -> str:
+    """How long a client waited, without mounting, and what for."""
+    calls_s = max(0.0, clock.waited_s - apart_s)
+    return joined([f"{units.duration(calls_s)} for calls", *_beside(clock)])
 
 
 def _beside(clock: ClientClock) -> list[str]:
@@ -441,8 +428,8 @@ NOTHING = "No call took any time."
 """The verdict without any time."""
 
 
-def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
-    """What one client's time went into; the sentence begins with what is told."""
+def _of_client(clock: ClientClock, whose: str) -> ClientVerdict:
+    """What the time of one client, of which it is told whose it is, went into."""
     evidence = _evidence(clock)
     storage = storage_of(evidence)
     parts = clock.causes()
@@ -452,32 +439,26 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = _undivided(evidence, causes_of(_seen(evidence, parts)))
-    away = clock.away_s
-    unused = max(0.0, clock.active_s - clock.waited_s - clock.known_s - away)
-    wall = clock.budget.wall_s
-    without = _left_out(clock.mount_idle, away, clock.active_s - away)
-    other, whose = bool(without) or clock.active_s < ACTIVE_SHARE * wall, "its"
-    if other:
-        told += f" ({_active(clock, without)})"
-        whose = "that"
-    if mounting := noticed(clock.apart_s, clock.active_s - away):
-        parts = _without_mounting(clock, parts)
-        told += f". {_mounting(clock.apart_s)}"
-        whose = "its"
+    worked = clock.active_s - clock.away_s
+    unused = max(0.0, worked - clock.waited_s - clock.known_s)
+    told = _left_out(clock.mount_idle, clock.away_s, worked)
+    apart = 0.0
+    if noticed(clock.apart_s, worked):
+        apart, parts = clock.apart_s, _without_mounting(clock, parts)
+        told.append(_mounting(apart))
     active = _undivided(evidence, causes_of(_seen(evidence, parts | {"client": unused})))
     named = named_of(active)
-    counted = active if other else causes
-    if mounting and not other:
-        counted = _undivided(evidence, causes_of(_seen(evidence, parts)))
-    told_reasons = reasons(evidence, counted, named, storage, always=True) if named else ""
+    answer = f"No call of {whose.rstrip(',')} took any time."
+    if named:
+        why = reasons(evidence, active, named, storage, always=True)
+        answer = f"The time of {whose} went into {why}"
+    waited = f"In {_active(clock, worked - apart)} it waited {_waited(clock, apart)}."
     return ClientVerdict(
         client=clock.client,
-        clock_s=wall,
+        clock_s=clock.budget.wall_s,
         waited_s=clock.waited_s,
         active_s=clock.active_s,
-        sentence=f"{told}: {whose} time went into {told_reasons}"
-        if named
-        else f"{told}. {NOTHING}",
+        sentence=" ".join(filter(None, (answer, waited, _not_counted(told)))),
         named=named,
         storage=storage,
         causes=causes,
@@ -485,15 +466,12 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     )
 
 
-def _active(clock: ClientClock, without: str) -> str:
-    """The time in which it was active, in words: what shares are of where that is not its clock."""
-    worked = clock.active_s - clock.away_s
+def _active(clock: ClientClock, worked_s: float) -> str:
+    """The time in which it was active, in words: what shares are of."""
     last = UNANSWERED if clock.unanswered_last else "its last reply"
-    told = f"{units.duration(worked)} from its first call to {last}"
-    if without:
-        told = f"without {without}, {told}"
+    told = f"{units.duration(worked_s)} from its first call to {last}"
     if vain_s := clock.idle.vain_s:
-        told += f", and {_asking(vain_s)}"
+        told += f", and {_asking(vain_s)},"
     return told
 
 

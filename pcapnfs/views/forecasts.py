@@ -282,7 +282,9 @@ def several(model: Model, where: str) -> list[str]:
         f"Forecasts take {clients} as one: where they overlap, {'either' if both else 'any'} of "
         "them may take longer, or be done sooner"
     )
-    return [f"{told}; {where}." if model.clients else f"{told}."]
+    last = [change(each) for each in model.what_if if each.slowest]
+    alone = f" As long as the slowest client takes alone: {'; '.join(last)}." if last else ""
+    return [f"{told}; {where}.{alone}" if model.clients else f"{told}.{alone}"]
 
 
 def more_clients(model: Model) -> list[str]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import pcapnfs
 from pcapnfs.analyses.forecasts.client_forecasts import TOLD, ClientForecast
 from pcapnfs.analyses.forecasts.model import Model, model
 from pcapnfs.analyses.forecasts.overrides import Overrides
+from pcapnfs.views.forecasts import several
 from tests.unit.rows import MILLISECOND, START_NS, Row, file, meta, trace_of
 from tests.unit.rows import call as made
+
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 DISK, NETWORK = "10.0.0.3", "10.0.0.4"
 
@@ -118,3 +124,59 @@ def test_nothing_is_foretold_without_a_network_of_which_nothing_is_known() -> No
         assert "local" not in times_of(client)
     for client in foretold(rows, Overrides(rtt_s=0.0005)).clients:
         assert "local" in times_of(client)
+
+
+def test_all_together_are_done_no_sooner_than_the_slowest() -> None:
+    """Side by side: what storage spares one of them does not shorten the run of the other."""
+    rows = [*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)]
+    for asked in (None, Overrides(persist_s=0.0)):
+        found = foretold(rows, asked)
+        changes = {each.change: each for each in found.what_if}
+        clients = {each.client: times_of(each) for each in found.clients}
+        change = "async" if asked is None else "given"
+        # The other one waits for nothing but the network.
+        assert changes[change].forecast_s == pytest.approx(clients[NETWORK]["measured"])
+        assert changes[change].slowest
+        assert not changes["measured"].slowest
+        assert changes["measured"].factor == 1.0
+        low_s = changes[change].low_s
+        assert low_s is not None
+        assert low_s <= changes[change].forecast_s
+        assert found.forecast_s == pytest.approx(
+            changes["measured" if asked is None else "given"].forecast_s
+        )
+    (told,) = several(found, "see below")
+    assert told.endswith(" As long as the slowest client takes alone: with what was given.")
+
+
+def test_what_a_client_takes_to_mount_is_no_part_of_what_all_take() -> None:
+    """It asks for ten times as long to mount as it works then; the other works meanwhile."""
+    mounts = calls_of(NETWORK, "MNT", 900, 1, program=100005, protocol="mount3")
+    work = [
+        {
+            **row,
+            **{
+                name: time + 950 * MILLISECOND
+                for name, time in row.items()
+                if name.endswith("_time") and isinstance(time, int)
+            },
+        }
+        for row in calls_of(NETWORK, "GETATTR", 8, 5)
+    ]
+    found = foretold([*waits_for_disk(), *mounts, *work])
+    changes = {each.change: each for each in found.what_if}
+    (network,) = (each for each in found.clients if each.client == NETWORK)
+    assert times_of(network)["async"] > 0.9
+    assert changes["async"].forecast_s < 0.8
+
+
+def test_locks_that_one_client_waits_for_leave_the_other_as_long() -> None:
+    """The other one holds it, and sleeps: without waits the run is over when that one is."""
+    with pcapnfs.open(SAMPLES / "k61-locks-v42-server.pcap") as trace:
+        found = model(trace)
+    waiter, holder = found.clients
+    (free,) = (each for each in found.what_if if each.change == "unlocked")
+    assert times_of(waiter)["unlocked"] == pytest.approx(waiter.measured_s - 2.31, abs=0.01)
+    assert times_of(holder)["unlocked"] == pytest.approx(holder.measured_s)
+    assert free.slowest
+    assert free.forecast_s == pytest.approx(holder.measured_s, rel=0.01)

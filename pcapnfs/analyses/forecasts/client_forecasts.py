@@ -3,15 +3,17 @@
 Takes the clock of each client; gives for each what it took from its first call to its last reply,
 and what it would with other storage or another network. Its own calls, round trip, overlap and time
 between calls make it up, as those of the only client make up the model's forecast. What clients do
-to one another at the server stays as it was.
+to one another at the server stays as it was. A run is over when its last client is: no forecast of
+all together is below that of one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses.forecasts.formula import Costs, stored_turns_of, times_of
+from pcapnfs.analyses.forecasts.formula import ROUNDING_S, Costs, stored_turns_of, times_of
 from pcapnfs.analyses.forecasts.held_down import held_down, moved_by
 from pcapnfs.analyses.forecasts.inputs import parts_of
 from pcapnfs.analyses.forecasts.scenarios import NOTICED
@@ -23,6 +25,7 @@ from pcapnfs.analyses.forecasts.what_if import (
     Scenario,
     local,
     part_of_other,
+    ready,
     scenario,
 )
 from pcapnfs.analyses.times.call_times import slow_s
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 
 TOLD = 5
 """Clients that have forecasts, those that waited longest."""
+
+LONGEST = 20
+"""Clients with the longest runs, none of whose forecasts those of all together are below."""
 
 OF_ALL = ("files", "rpcs_per_file", "syncops_per_file", "streams", "client_s")
 """Inputs that are given of all clients together: where one is, nothing is told of each."""
@@ -62,7 +68,8 @@ class ClientForecast(Record):
     first use, or last use and unmount, and without pauses of 30 s or more in which it is not known
     to have waited for anything (`long_pauses`), seconds."""
     what_if: tuple[Scenario, ...]
-    """Its forecasts with one thing changed; those about storage only where `persist_s` tells."""
+    """Its forecasts with one thing changed; those about storage only where `persist_s` tells, and
+    those without waits where such are much of the time of all clients."""
 
 
 def client_forecasts(measured: Measurement, given: Overrides) -> tuple[ClientForecast, ...]:
@@ -72,10 +79,93 @@ def client_forecasts(measured: Measurement, given: Overrides) -> tuple[ClientFor
         measured: What was measured.
         given: What is given instead; of what is given of all together nobody knows whose it is.
     """
+    return tuple(_forecast(measured, given, clock) for clock in _known(measured, given)[:TOLD])
+
+
+def _known(measured: Measurement, given: Overrides) -> list[ClientClock]:
+    """The clients that can have forecasts, who waited longest first."""
     if measured.clients is None or any(getattr(given, name) is not None for name in OF_ALL):
-        return ()
-    called = [clock for clock in measured.clients.each if clock.calls and clock.rtt_s is not None]
-    return tuple(_forecast(measured, given, clock) for clock in called[:TOLD])
+        return []
+    return [clock for clock in measured.clients.each if clock.calls and clock.rtt_s is not None]
+
+
+def until_the_last(
+    rows: Sequence[Scenario],
+    told: Sequence[ClientForecast],
+    measured: Measurement,
+    given: Overrides,
+) -> tuple[Scenario, ...]:
+    """The forecasts of all clients together, none of them below that of one client.
+
+    Those of the clients that are told and of `LONGEST` of the others, without what these took to
+    mount, which is no part of what all took together.
+
+    Args:
+        rows: What all would take, as one.
+        told: What each of the first would.
+        measured: What was measured.
+        given: What is given instead.
+    """
+    clocks = _known(measured, given)
+    if not clocks:
+        return tuple(rows)
+    longest = sorted(clocks[TOLD:], key=lambda clock: -clock.present_s)[:LONGEST]
+    each = [*told, *(_forecast(measured, given, clock) for clock in longest)]
+    apart_s = {clock.client: clock.apart_s for clock in clocks}
+    alone: defaultdict[str, list[Scenario]] = defaultdict(list)
+    for client in each:
+        for one in client.what_if:
+            alone[one.change].append(_without(one, apart_s[client.client]))
+    found = [_no_sooner(row, alone[row.change]) for row in rows]
+    base = next((row.forecast_s for row in found if row.change == _base(given)), None)
+    if base is None:
+        return tuple(found)
+    return tuple(
+        replace(row, factor=base / row.forecast_s if row.forecast_s > 0 else None)
+        if row.change != "measured"
+        else row
+        for row in found
+    )
+
+
+def _base(given: Overrides) -> str:
+    """What the other changes are held against."""
+    return "given" if given.any else "measured"
+
+
+def _without(one: Scenario, apart_s: float) -> Scenario:
+    """A forecast of one client without what it took to mount."""
+    low_s, high_s = (
+        None if end is None else max(0.0, end - apart_s) for end in (one.low_s, one.high_s)
+    )
+    forecast_s = max(0.0, one.forecast_s - apart_s)
+    return replace(one, forecast_s=forecast_s, low_s=low_s, high_s=high_s)
+
+
+def _no_sooner(row: Scenario, alone: Sequence[Scenario]) -> Scenario:
+    """A forecast of all together that is no less than each client's; so are the ends of its range.
+
+    Args:
+        row: The forecast.
+        alone: What each would take.
+    """
+    forecast_s = max([row.forecast_s, *(one.forecast_s for one in alone)])
+    low_s, high_s = (
+        max([end, *(one for one in ends if one is not None)], default=None)
+        if end is not None
+        else None
+        for end, ends in (
+            (row.low_s, [one.low_s for one in alone]),
+            (row.high_s, [one.high_s for one in alone]),
+        )
+    )
+    return replace(
+        row,
+        forecast_s=forecast_s,
+        low_s=None if low_s is None else min(low_s, forecast_s),
+        high_s=high_s,
+        slowest=forecast_s > row.forecast_s + ROUNDING_S,
+    )
 
 
 def _forecast(measured: Measurement, given: Overrides, clock: ClientClock) -> ClientForecast:
@@ -95,7 +185,10 @@ def _forecast(measured: Measurement, given: Overrides, clock: ClientClock) -> Cl
         persist_s=costs.persist_s if told and clock.stable_calls else None,
         concurrency=costs.concurrency,
         measured_s=clock.active_s - clock.away_s,
-        what_if=tuple(_what_if(given, clock, base, told=told, stored=stored)),
+        what_if=(
+            *_what_if(given, clock, base, told=told, stored=stored),
+            *_without_waits(measured, given, clock, base),
+        ),
     )
 
 
@@ -149,13 +242,10 @@ def _what_if(
     """
     costs = base.costs
     network = 0.0 if clock.undivided else clock.network_rtt_s or 0.0
-    added = 0.0
     if given.rtt_s is not None:
-        added = given.rtt_s - (clock.network_rtt_s or costs.rtt_s)
         network = given.rtt_s
-    moved = moved_by(clock, costs.beyond_s)
-    held = parts_of(held_down(moved, added))
-    asked = Change(rtt_added_s=added, persist_s=given.persist_s, **held)
+    asked, moved = _asked(given, clock, costs), moved_by(clock, costs.beyond_s)
+    added = asked.rtt_added_s
 
     def on_top(name: str, value: float | None, change: Change) -> Scenario:
         return scenario(name, value, base, change, given=asked)
@@ -178,6 +268,34 @@ def _what_if(
     if told and not (undivided and costs.round_trips_s >= noticed_s):
         remote = part_of_other(clock.remote_s * costs.concurrency, costs)
         spared = (clock.network_rtt_s or 0.0) if undivided else network
-        idle_s = clock.idle.connecting_s
-        part = min(1.0, idle_s / costs.pauses_s) if costs.pauses_s else 0.0
-        yield on_top("local", None, local(asked, spared, remote).then(Change(pauses_saved=part)))
+        there = _spared(clock.idle.connecting_s, costs)
+        yield on_top("local", None, local(asked, spared, remote).then(there))
+
+
+def _asked(given: Overrides, clock: ClientClock, costs: Costs[float]) -> Change:
+    """What is given, as a change of this client's inputs."""
+    added = 0.0
+    if given.rtt_s is not None:
+        added = given.rtt_s - (clock.network_rtt_s or costs.rtt_s)
+    held = parts_of(held_down(moved_by(clock, costs.beyond_s), added))
+    return Change(rtt_added_s=added, persist_s=given.persist_s, **held)
+
+
+def _without_waits(
+    measured: Measurement, given: Overrides, clock: ClientClock, base: Base
+) -> Iterator[Scenario]:
+    """What a client takes without waits that clients have, though it may have none itself."""
+    costs = base.costs
+    asked = _asked(given, clock, costs)
+    if measured.clocked.waiting_s >= NOTICED * measured.worked_s > 0:
+        waited = part_of_other(clock.budget.waiting_s * costs.concurrency, costs)
+        always = ready(asked, waited, 0.0).then(_spared(clock.idle.connecting_s, costs))
+        yield scenario("ready", None, base, always, given=asked)
+    if measured.locked.whole_s >= NOTICED * measured.worked_s > 0:
+        free = _spared(clock.idle.locks_s, costs)
+        yield scenario("unlocked", None, base, free, given=asked)
+
+
+def _spared(idle_s: float, costs: Costs[float]) -> Change:
+    """A client that waits so much less between its calls."""
+    return Change(pauses_saved=min(1.0, idle_s / costs.pauses_s) if costs.pauses_s else 0.0)

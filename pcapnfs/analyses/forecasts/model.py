@@ -14,7 +14,11 @@ from pcapnfs import columns
 from pcapnfs.analyses.caching import savings as _savings
 from pcapnfs.analyses.caching.savings import larger_writes
 from pcapnfs.analyses.forecasts import measuring as _measuring
-from pcapnfs.analyses.forecasts.client_forecasts import ClientForecast, client_forecasts
+from pcapnfs.analyses.forecasts.client_forecasts import (
+    ClientForecast,
+    client_forecasts,
+    until_the_last,
+)
 from pcapnfs.analyses.forecasts.held_down import moved
 from pcapnfs.analyses.forecasts.inputs import (
     FEW,
@@ -113,7 +117,8 @@ class Model(Record):
     """Calls under way while any was; None without calls, or where most calls do not tell what they
     did."""
     forecast_s: float | None
-    """(predicted_s + other_s) ÷ concurrency + client_s + locked_s, seconds; None likewise."""
+    """(predicted_s + other_s) ÷ concurrency + client_s + locked_s, seconds; of several clients what
+    the slowest takes with what was given, where that is more; None likewise."""
     forecast_low_s: float | None
     """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than 10
     files, or without a forecast."""
@@ -340,6 +345,16 @@ def _finished(
     low_s, high_s = (None if missing else base.spread(asked)) or (None, None)
     foretold = not missing or (measured is not None and still_foretold(missing, measured, given))
     rows = tuple(scenarios(measured, given, base, asked, otherwise)) if foretold else ()
+    clients: tuple[ClientForecast, ...] = ()
+    whole_s = costs.forecast_s
+    if foretold and measured is not None:
+        clients = client_forecasts(measured, given)
+        rows = until_the_last(rows, clients, measured, given)
+        last = next((each for each in rows if each.change == "given" and each.slowest), None)
+        if last is not None:
+            # What is given is no sooner done than its slowest client.
+            whole_s = last.forecast_s
+            high_s = None if high_s is None else max(high_s, whole_s)
 
     def known(value: float) -> float | None:
         return None if missing else value
@@ -357,7 +372,7 @@ def _finished(
         other_s=known(costs.files * costs.beside_s),
         client_s=costs.client_time_s - locked.whole_s if foretold else None,
         concurrency=costs.concurrency if _overlap_known(measured, given) else None,
-        forecast_s=known(costs.forecast_s),
+        forecast_s=known(whole_s),
         forecast_low_s=low_s,
         forecast_high_s=high_s,
         measured_s=None,
@@ -389,7 +404,7 @@ def _finished(
         missing=missing,
         what_if=rows,
         client_number=0,
-        clients=client_forecasts(measured, given) if foretold and measured is not None else (),
+        clients=clients,
         verdict=_verdict(measured, given, costs, missing),
         left_out=() if missing else _left_out(measured, given, costs, locked),
     )

@@ -373,6 +373,9 @@ class Scenario(Record):
     serial: bool = False
     """It takes as long as calls do (`model.serial`) that come one after the other however many
     streams there are: without these it would take less."""
+    slowest: bool = False
+    """It is the forecast of the slowest of several clients alone: taken as one they would take
+    less, but a run lasts until its last client is done. False of one client."""
 
 
 def scenario(

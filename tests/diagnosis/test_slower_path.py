@@ -182,6 +182,20 @@ def test_a_link_that_the_servers_data_filled_is_told_as_one() -> None:
     )
 
 
+def test_calls_that_were_later_the_more_was_under_way_are_told_so() -> None:
+    full = replace(
+        LONGER, full_bytes_per_s=1_200_000.0, full_of="calls", late_calls=30, follows=True
+    )
+    (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))
+    assert seen.title == "The link to the server was full for a while"
+    assert (
+        " They were the later the more of the client's data was under way, each by what that takes "
+        "at about 1.14 MiB a second (9.60 Mbit/s); with little under way a round trip took no "
+        "longer." in seen.seen
+    )
+    assert "what each link on the way is to carry" in seen.advice[0].action
+
+
 def test_a_link_that_the_clients_data_filled_is_told_as_one() -> None:
     full = replace(LONGER, rtt_s=0.15, full_bytes_per_s=1_200_000.0, full_of="calls")
     (seen,) = seen_by(RULE, nothing(slower_paths=(full,)))

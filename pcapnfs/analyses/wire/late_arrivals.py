@@ -6,7 +6,8 @@ than a round trip takes, and the table of these. By the time that a receiver ack
 a call, it does not have it, however long it delays the next acknowledgement and however slow the
 server behind it is. What is sent behind a call that has not arrived has not arrived either.
 But what stood in a queue arrives bit by bit: where one acknowledgement leaves out all calls of a
-burst, and the next is for all of them, an end stood still, and the path was no longer. A capture
+burst, and the next is for all of them, an end stood still, and the path was no longer. A link that
+was full takes them at one speed, and later the more of them is under way (`own_queue`). A capture
 taken at the server has no path before it. Only calls that bring some data tell: those of READs are
 late to be acknowledged where the acknowledgements wait behind replies. Calls that waited for a lost
 segment are those of `tcp_stalls`, unless most came late without.
@@ -22,7 +23,7 @@ from pcapnfs.analyses.asking import given
 from pcapnfs.analyses.asking.once import once
 from pcapnfs.analyses.asking.values import integer
 from pcapnfs.analyses.wire import left_out as _left_out
-from pcapnfs.analyses.wire import round_trip
+from pcapnfs.analyses.wire import own_queue, round_trip
 from pcapnfs.analyses.wire.left_out import BRINGS_BYTES, left_out
 from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.record import Record
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     _left_out.READS,
+    own_queue.READS,
     columns.of(
         calls="call client server connection callback call_frame call_first_time call_time "
         "unreceived_time reply_time call_bytes tcp_resent"
@@ -94,10 +96,14 @@ class LateArrivals(Record):
     usual_s: float
     """The usual round trip to the server, seconds."""
     bytes_per_s: float | None
-    """How fast large ones arrived, bytes a second, where they did so evenly; None where not."""
+    """How fast large ones arrived, bytes a second, where they did so evenly, or where calls were
+    the later the more data was under way (`follows`), how fast that went; None where neither."""
     meanwhile: int
     """Calls of so many bytes that were sent meanwhile, from the first of them to the last, these
     included: `BRINGS_BYTES`."""
+    follows: bool = False
+    """They were late by what the client's data that was under way takes at that rate, and others
+    with little under way were not."""
 
 
 @once
@@ -106,6 +112,15 @@ def late_arrivals(trace: Trace) -> tuple[LateArrivals, ...]:
     if not register(trace):
         return ()
     rates = {(client, server): rate for client, server, rate in trace.rows(_RATES)}
+    rows = trace.rows(_TOLD)
+    following = own_queue.rates(
+        trace,
+        [
+            own_queue.Late(client=client, server=server, usual_ns=usual, until_ns=integer(end))
+            for client, server, _, _, _, end, _, usual, _ in rows
+            if (client, server) not in rates
+        ],
+    )
     return tuple(
         LateArrivals(
             client=str(client),
@@ -116,12 +131,11 @@ def late_arrivals(trace: Trace) -> tuple[LateArrivals, ...]:
             until_ns=integer(end),
             median_s=median / NANOSECONDS,
             usual_s=usual / NANOSECONDS,
-            bytes_per_s=rates.get((client, server)),
+            bytes_per_s=rates.get((client, server), following.get((client, server))),
+            follows=(client, server) in following,
             meanwhile=integer(meanwhile),
         )
-        for client, server, calls, connections, begin, end, median, usual, meanwhile in trace.rows(
-            _TOLD
-        )
+        for client, server, calls, connections, begin, end, median, usual, meanwhile in rows
     )
 
 

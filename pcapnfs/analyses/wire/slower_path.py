@@ -128,9 +128,13 @@ class SlowerPath(Record):
     """What that took of the clock, seconds by row of the time budget."""
     full_bytes_per_s: float | None = None
     """How fast data moved meanwhile, bytes a second, where it did so evenly, one large call after
-    the other, or one large reply (`full_of`), or what calls brought by themselves (`alone`): then
-    the data stood in the queue of a link that was full, and that is what made the path longer. None
-    where it did not, or little moved."""
+    the other, or one large reply (`full_of`), or what calls brought by themselves (`alone`), or
+    where calls were the later the more was under way (`follows`): then the data stood in the queue
+    of a link that was full, and that is what made the path longer. None where it did not, or little
+    moved."""
+    follows: bool = False
+    """The calls were late by what the client's data that was under way takes at that rate, and no
+    later with little under way."""
     full_of: full_links.Data | None = None
     """What filled it: `calls`, the link to the server, or `replies`, that to the client, where the
     acknowledgements of a server wait as well. None where nothing did."""
@@ -310,7 +314,7 @@ def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
             late[path.client, path.server] = path
     for path in (_by_link(link, "server") for link in narrow_links(trace)):
         calls = late.get((path.client, path.server))
-        if calls is None or not calls.full_bytes_per_s:
+        if calls is None or not calls.full_bytes_per_s or calls.follows:
             late[path.client, path.server] = path
     found = [_by_link(link, "client") for link in links_to_clients(trace)]
     narrow = {(path.client, path.server) for path in found}
@@ -376,11 +380,13 @@ def _on_the_way(
 
 def _by_calls(late: LateArrivals) -> SlowerPath:
     """What calls show that arrived late: with each the server said that it was not there yet."""
-    sure = bool(late.bytes_per_s) or late.calls >= MOST_LATE * late.meanwhile
+    even = late.bytes_per_s is not None and not late.follows
+    sure = even or late.calls >= MOST_LATE * late.meanwhile
     return replace(
         _on_the_way(late, late.median_s, sure=sure),
         full_bytes_per_s=late.bytes_per_s,
         full_of="calls" if late.bytes_per_s else None,
+        follows=late.follows,
         late_calls=late.calls,
     )
 

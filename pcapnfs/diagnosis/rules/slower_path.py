@@ -131,6 +131,12 @@ def _rate(path: SlowerPath) -> str:
             "but their own bytes: what the acknowledgements did take in had come at "
             f"{units.rate(path.full_bytes_per_s)}."
         )
+    if path.follows:
+        return (
+            " They were the later the more of the client's data was under way, each by what that "
+            f"takes at about {units.rate(path.full_bytes_per_s)}; with little under way a round "
+            "trip took no longer."
+        )
     whose, what = ("client", "call") if path.filled == "server" else ("server", "reply")
     return (
         f" Meanwhile the {whose}'s data moved at {units.rate(path.full_bytes_per_s)}, "

@@ -54,10 +54,11 @@ pub(super) fn magic(ahead: &[u8]) -> Option<Magic> {
 /// Whether bytes, of which the file has no more, begin a capture that breaks off within its magic number, or
 /// within what would tell how it is compressed.
 ///
-/// They are believed whatever else they may be: a text of so few letters is rarer than a disk that is full.
+/// They are believed whatever else they may be: a text of so few letters is rarer than a disk that is full. Only an
+/// empty line, as `echo` writes it, is not taken for the first byte of a section header.
 fn breaks_off(ahead: &[u8], compression: Compression) -> bool {
     let begins = |magic: &[u8]| ahead.len() < magic.len() && magic.starts_with(ahead);
-    !ahead.is_empty()
+    !matches!(ahead, b"" | b"\n")
         && (begins(&super::pcapng::SECTION_HEADER)
             || pcap::MAGICS.iter().any(|(magic, _)| begins(magic))
             || records::MAGICS.iter().any(|(magic, _)| begins(magic))

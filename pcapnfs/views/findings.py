@@ -260,6 +260,8 @@ def _of_client(found: Finding) -> str:
     share = units.share(found.client_share)
     if found.alike:
         return f"; up to {share} of a client's active time"
+    if not found.about:
+        return f"; {share} of the active time of its clients"
     return f"; {share} of its client's active time"
 
 

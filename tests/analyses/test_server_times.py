@@ -40,6 +40,7 @@ def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
     assert look.mean_s == pytest.approx(0.003)
     assert look.time_s == pytest.approx(0.009)
     assert look.frames == (5, 3, 1)
+    assert look.clients == ("10.0.0.2",)
     assert (write.op, write.kind, write.row) == ("WRITE", "write", "unstable_write")
 
 

@@ -14,13 +14,16 @@ from pcapnfs.analyses.servers.load import Load
 from pcapnfs.analyses.servers.server_times import ServerTime
 from pcapnfs.analyses.servers.warm_calls import WarmCalls
 from pcapnfs.analyses.wire.held_segments import HeldSegments
+from pcapnfs.diagnosis.judging import judge_by
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.slow_service import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_beside, bound_by
+from tests.diagnosis.bottlenecks import verdict as named_by
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import MOUNT, MOVED, verdict
 from tests.diagnosis.test_server_overload import QUEUED
+from tests.diagnosis.test_severity import among_many
 
 LOOKUPS = ServerTime(
     "10.0.0.1", "LOOKUP", "small", "unstable", 30, 0.002, 0.002, 0.004, 1.2, (5, 7, 9)
@@ -33,6 +36,42 @@ WRITE = ServerTime(
 
 def found(*times: ServerTime, named: str = "client") -> Material:
     return replace(bound_by(named), server_times=times)
+
+
+def test_a_slow_server_is_held_against_those_who_call_it() -> None:
+    """Two clients of its own, 20 s and 10 s active, among many of other servers."""
+    many = among_many()
+    slow = replace(READ, mean_s=0.06, median_s=0.06, sure_s=0.06, time_s=3.3)
+    for clients, share in (
+        (("10.0.0.2",), 0.15125),
+        (("10.0.0.2", "10.0.0.3"), 0.10083),
+        # Nobody knows whose all of it is.
+        ((), None),
+        (("10.0.0.2", "10.0.0.99"), None),
+    ):
+        material = replace(many, server_times=(replace(slow, clients=clients),))
+        (finding,) = judge_by([RULE], material).findings
+        told = finding.client_share
+        assert told is None if share is None else told == pytest.approx(share, abs=1e-4)
+        assert finding.severity == ("warning" if share is None else "problem")
+    # However much it takes, one that may be slow for another reason is a warning at most.
+    material = replace(many, server_times=(replace(READ, clients=("10.0.0.2",), time_s=5.0),))
+    (finding,) = judge_by([RULE], material).findings
+    assert finding.severity == "warning"
+
+
+def test_large_is_what_takes_much_of_those_who_call_it() -> None:
+    """The verdict on one client names the server; the other, which is there longer, calls none."""
+    found_ = among_many()
+    named = tuple(
+        replace(each, verdict=named_by("server")) if each.about[0] == "10.0.0.2" else each
+        for each in found_.bottleneck.clients
+    )
+    found_ = replace(found_, bottleneck=replace(found_.bottleneck, clients=named))
+    quick = replace(READ, median_s=0.004, sure_s=0.004, mean_s=0.01, time_s=4.0)
+    for client, number in (("10.0.0.2", 1), ("10.0.0.3", 0)):
+        material = replace(found_, server_times=(replace(quick, clients=(client,)),))
+        assert len(seen_by(RULE, material)) == number
 
 
 def test_what_takes_longer_than_modern_servers_is_a_note() -> None:

@@ -467,6 +467,9 @@ def test_what_it_is_of_one_clients_time_is_told_behind_the_cost() -> None:
     assert findings.costs(replace(one, client_share=0.463)) == (
         "1.25 s, 2.1 % of the time; 46.3 % of its client's active time"
     )
+    assert findings.costs(replace(one, client_share=0.463, about=())) == (
+        "1.25 s, 2.1 % of the time; 46.3 % of the active time of its clients"
+    )
     assert findings.costs(replace(several, client_share=0.5)).endswith(
         "; up to 50.0 % of a client's active time"
     )

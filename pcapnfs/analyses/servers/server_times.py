@@ -66,6 +66,9 @@ READS = columns.together(
 DATA = ("read", "unstable_write")
 """Rows of calls on data, of which it is told what file takes the time."""
 
+MOST_CLIENTS = 1000
+"""Clients of an operation that are told: as many as have a clock of their own."""
+
 SLOW_NS = 1_000_000
 """Mean time at the server from which on calls on data are asked for that: what is quicker wants no
 explanation."""
@@ -112,6 +115,9 @@ class ServerTime(Record):
     file is known, and where none of them take the server a millisecond on average. Not escaped."""
     most_share: float = 0.0
     """What of it did, 0…1."""
+    clients: tuple[str, ...] = ()
+    """Addresses of the clients whose calls these are; none of them where they are more than
+    `MOST_CLIENTS`."""
 
 
 def server_times(trace: Trace) -> tuple[ServerTime, ...]:
@@ -134,7 +140,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         select server, op, stability, count(*), median(took), median(sure), avg(took),
                sum(share * least(took / greatest(srt, 1), 1)) as time,
                arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES}),
-               coalesce(any_value(late), 0)
+               coalesce(any_value(late), 0), list_sort(list(distinct mount))
         from timed left join late using (server, op, stability)
         where network_told
         group by server, op, stability order by time desc, server, op
@@ -143,6 +149,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     )
     slow = any_slow((str(row[2]), number(row[6])) for row in rows)
     most = _most(trace, measured, values) if slow else {}
+    mounts = traffic.mounts(trace)
     return tuple(
         ServerTime(
             server=str(server),
@@ -158,10 +165,17 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             late=integer(late),
             most=path,
             most_share=number(part_ns) / number(time) if time else 0.0,
+            clients=_clients(mounts, called),
         )
-        for server, op, row, calls, median, sure, mean, time, frames, late in rows
+        for server, op, row, calls, median, sure, mean, time, frames, late, called in rows
         for path, part_ns in (most.get((str(server), str(op), str(row)), (None, 0)),)
     )
+
+
+def _clients(mounts: Mapping[int, tuple[str, str]], called: Iterable[int]) -> tuple[str, ...]:
+    """The clients of some mounts; none where they are too many."""
+    found = sorted({mounts[mount][0] for mount in called if mount in mounts})
+    return tuple(found) if len(found) <= MOST_CLIENTS else ()
 
 
 def any_slow(means: Iterable[tuple[str, float]]) -> bool:
@@ -211,10 +225,10 @@ def timed(
 ) -> tuple[str, dict[str, object]]:
     """SQL: some calls with the time that they were at the server, as the CTE `timed` of a query.
 
-    It holds `call`, `server`, `op`, `stability`, `call_frame`, `share`, `srt`, the nanoseconds that
-    the server `took`, and those of it that are `sure` to be the server's; and whether the network's
-    part is left out of them, or anything tells it, `network_told`. Those that stood still, and
-    those of a longer path, are left out.
+    It holds `call`, `mount`, `server`, `op`, `stability`, `call_frame`, `share`, `srt`, the
+    nanoseconds that the server `took`, and those of it that are `sure` to be the server's; and
+    whether the network's part is left out of them, or anything tells it, `network_told`. Those that
+    stood still, and those of a longer path, are left out.
 
     Args:
         trace: The trace.
@@ -254,7 +268,7 @@ def timed(
         ),
         queues as ({queued_replies.rows(trace)}),
         timed as (
-            select call, server, op, stability, call_frame, share, srt,
+            select call, mount, server, op, stability, call_frame, share, srt,
                    least(reply_first_time - call_time - coalesce(own, network, 0)
                          - coalesce(queued, 0), reply_first_time - unreceived_time) as longest,
                    greatest(longest, 0) as took,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
 from pcapnfs.diagnosis.rules import small_rsize
 from pcapnfs.diagnosis.rules.server_overload import queues
-from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.severity import MOST, by_cost
 from pcapnfs.diagnosis.systems import is_other_server
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -97,10 +97,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         other = is_other_server(material, server)
         if warm is not None:
             claims = _together(claims, warm)
+        most = _at_most(worst, warm, values, named=bool(named))
+        clients = tuple(sorted({client for each in operations for client in each.clients}))
         yield Observed(
-            severity=by_cost(material, claims, sure=warm.median_s >= values[WARM.name])
-            if warm is not None
-            else _severity(material, claims, worst, values, named=bool(named)),
+            severity="note"
+            if most == "note"
+            else by_cost(material, claims, sure=most == "problem"),
+            at_most=most,
             title=_title(material, server, named, in_turn=queue is not None, slower=slower)
             if warm is None
             else f"The server {server} is slow even for what it has in memory",
@@ -128,7 +131,18 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             data=units.counted(sum(each.calls for each in operations), "call"),
             frames=tuple(frame for each in operations for frame in each.frames[:2]),
             claims=claims,
+            # Others, of other servers, do not wait for it.
+            waiting=clients if all(each.clients for each in operations) else None,
         )
+
+
+def _at_most(worst_s: float, warm: WarmCalls | None, values: Values, *, named: bool) -> Severity:
+    """How grave it is at most, whatever it costs its clients."""
+    if warm is not None:
+        return MOST[warm.median_s >= values[WARM.name]]
+    if worst_s < values[SLOWER.name] and not named:
+        return "note"
+    return MOST[worst_s >= values[SUN.name]]
 
 
 def busy(material: Material, server: str | None, values: Values) -> WarmCalls | None:
@@ -214,14 +228,21 @@ def _large(material: Material, small_s: float) -> list[ServerTime]:
 
     Each takes half of what is a large share of the time beyond what a small call takes there.
     """
-    if not bound.names(material, "server"):
-        return []
-    worked_s = sum(bound.worked_s(material, found) for found in bound.alone(material))
+    named = {found.about[:1] for found, _ in bound.each(material, "server")}
+    worked = {found.about[:1]: bound.worked_s(material, found) for found in bound.alone(material)}
     return [
         each
         for each in material.server_times
-        if each.kind != "small" and _beyond_s(each, small_s) >= bound.SECOND_SHARE * worked_s
+        if each.kind != "small"
+        and (whose := _whose(each, worked)) & named
+        and _beyond_s(each, small_s) >= bound.SECOND_SHARE * sum(worked[one] for one in whose)
     ]
+
+
+def _whose(each: ServerTime, worked: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Those of the clients whose time is known that call a server so; of only one, that one."""
+    known = set(worked)
+    return known & {(client,) for client in each.clients} or known
 
 
 def _small_s(material: Material) -> float:
@@ -373,14 +394,6 @@ def _of_file(each: ServerTime) -> str:
         return ""
     share = units.share(each.most_share)
     return f" Of the {each.op}s' time {share} went into {wording.places((each.most,))}."
-
-
-def _severity(
-    material: Material, claims: tuple[Claim, ...], worst: float, values: Values, *, named: bool
-) -> Severity:
-    if worst < values[SLOWER.name] and not named:
-        return "note"
-    return by_cost(material, claims, sure=worst >= values[SUN.name])
 
 
 _UNTOLD = (

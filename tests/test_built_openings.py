@@ -11,6 +11,7 @@ import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.synth.builder import Capture, Conversation, damage, nfs3
 from pcapnfs.synth.builder.nfs3 import Fattr3, results
+from pcapnfs.views.estimate import remarks
 from tests.damage import File
 from tests.test_clock import without_timestamps
 
@@ -196,8 +197,11 @@ def test_a_server_that_came_back_for_another_port(tmp_path: Path) -> None:
     assert finding.saving_s == pytest.approx(19.0, rel=0.01)
     assert found(path, tmp_path) is None
     with pcapnfs.open(path) as trace:
-        verdict = pcapnfs.model(trace).verdict
+        model = pcapnfs.model(trace)
+    verdict = model.verdict
     assert verdict is not None
+    assert model.unreached_s == pytest.approx(19.0, rel=0.01)
+    assert model.vain_s == 0.0
     causes = {each.cause: each.time_s for each in verdict.causes}
     assert causes["waiting"] == pytest.approx(19.0, rel=0.01)
     assert sum(causes.values()) == pytest.approx(20.2, rel=0.01)
@@ -207,8 +211,12 @@ def test_a_server_that_came_back_for_another_port(tmp_path: Path) -> None:
 def test_the_verdict_on_a_server_that_went_away(clients: int, tmp_path: Path) -> None:
     """Of several clients each clock is the capture's."""
     with pcapnfs.open(gone(clients).write(tmp_path / "gone.pcap")) as trace:
-        verdict = pcapnfs.model(trace).verdict
+        model = pcapnfs.model(trace)
+    verdict = model.verdict
     assert verdict is not None
+    assert model.vain_s == pytest.approx(181.0 if clients == 1 else 0.0, rel=0.01)
+    told = [line for line in remarks(model) if "asked for a connection in vain" in line]
+    assert len(told) == (clients == 1)
     causes = {each.cause: each.time_s for each in verdict.causes}
     assert verdict.named == ("waiting",)
     assert causes["waiting"] == pytest.approx(181.0, rel=0.01)

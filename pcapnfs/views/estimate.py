@@ -77,6 +77,7 @@ _LEFT_OUT = {
     "locked": "what the client waits for locks between calls, {time}",
     "transfer": "bytes on their way, {time}",
     "waiting": "waits for a server that was not ready or not reached, {time}",
+    "unreached": "time without a connection to the server, {time}",
     "locks": "round trips of the lock manager (NLM), {time}",
     "other": "what calls took beyond round trips and persistence, {time}",
     "faster": "that other calls are faster than those that tell the round trip, {time} less",
@@ -243,6 +244,11 @@ def _away(model: Model) -> list[str]:
         told.append(
             f"No figure holds the {long_pauses.told(model.away_s)}: perhaps nothing was run then."
         )
+    if model.vain_s:
+        told.append(
+            f"No figure holds the {units.duration(model.vain_s)} in which the client asked for a "
+            "connection in vain after its last reply."
+        )
     return told
 
 
@@ -297,7 +303,11 @@ def source(each: Input, model: Model) -> str:
     if each.name == "concurrency":
         return "mean while any was under way"
     told = "gaps between calls"
-    for what, time_s in (("pauses", model.pauses_s), ("waits for locks", model.locked_s)):
+    for what, time_s in (
+        ("pauses", model.pauses_s),
+        ("waits for locks", model.locked_s),
+        ("without a connection", model.unreached_s),
+    ):
         if time_s:
             told += f"; {what} {units.duration(time_s)}"
     return told

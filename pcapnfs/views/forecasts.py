@@ -78,7 +78,7 @@ def _gains(each: Scenario, model: Model) -> bool:
     base = next((found[name] for name in BASES if name in found), None)
     if base is None:
         return True
-    still_s = model.pauses_s + model.locked_s
+    still_s = model.pauses_s + model.locked_s + model.unreached_s
     before_s, after_s = base.forecast_s - still_s, each.forecast_s - still_s
     if before_s >= GAIN * after_s:
         return True
@@ -186,9 +186,18 @@ def about_what_if(model: Model) -> list[str]:
         client = model.client_s or 0.0
         own = f", {units.duration(client)} in each forecast{_paused(model)}," if client else ""
         varies = f"client's own time{own} is"
-        if model.locked_s:
-            locks = units.duration(model.locked_s)
-            varies = f"client's own time{own} and its waits for locks, {locks}, are"
+        waits = [
+            f"{what}, {units.duration(time_s)},"
+            for what, time_s in (
+                ("its waits for locks", model.locked_s),
+                ("its time without a connection", model.unreached_s),
+            )
+            if time_s
+        ]
+        if len(waits) > 1:
+            varies = f"client's own time{own or ','} {' and '.join(waits)} are"
+        elif waits:
+            varies = f"client's own time{own} and {waits[0]} are"
         files = "which files were worked on, and " if model.resampled else ""
         told.append(
             f"Ranges cover {files}what differs from run to run: that the {varies} half as long or "

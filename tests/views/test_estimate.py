@@ -435,6 +435,11 @@ def test_what_ranges_hold_is_told_where_there_are_any() -> None:
     assert "that the client's own time, 3.00 s in each forecast (2.00 s of it pauses" in told[0]
     locked = forecasts.about_what_if(replace(samples.model(), locked_s=4.0))[0]
     assert "and its waits for locks, 4.00 s, are half as long or twice as long" in locked
+    both = replace(samples.model(), locked_s=4.0, unreached_s=7.0)
+    assert (
+        "its waits for locks, 4.00 s, and its time without a connection, 7.00 s, are half"
+        in forecasts.about_what_if(both)[0]
+    )
     none = replace(samples.model(), client_s=0.0)
     assert "that the client's own time is half as long" in forecasts.about_what_if(none)[0]
     few = replace(samples.model(), forecast_low_s=None, forecast_high_s=None)

@@ -27,8 +27,9 @@ class LeftOut(Record):
 
     part: str
     """`pauses`, `client` (its time between calls else), `locked` (what of both it waited for
-    locks), `transfer`, `waiting` (for a server that was not ready or not reached), `locks` (round
-    trips of the lock manager), `other` (what calls took beyond), or `overlap`."""
+    locks), `unreached` (and for what of both it had no connection to a server), `transfer`,
+    `waiting` (of calls, for a server that was not ready or not reached), `locks` (round trips of
+    the lock manager), `other` (what calls took beyond), or `overlap`."""
     time_s: float
     """What it adds to the formula, seconds of the clock; negative: what it spares."""
 
@@ -65,7 +66,8 @@ def left_out(
         LeftOut("client", costs.client_time_s - pauses_s - locked.gaps_s - unreached.gaps_s),
         LeftOut("locked", locked.whole_s),
         LeftOut("transfer", moving_s),
-        LeftOut("waiting", held_s + unreached.whole_s),
+        LeftOut("waiting", held_s),
+        LeftOut("unreached", unreached.whole_s),
         LeftOut("locks", trips_s * of_locks),
         LeftOut("other", other_s),
         LeftOut("overlap", overlap_s),

@@ -117,8 +117,9 @@ class Model(Record):
     """Calls under way while any was; None without calls, or where most calls do not tell what they
     did."""
     forecast_s: float | None
-    """(predicted_s + other_s) ÷ concurrency + client_s + locked_s, seconds; of several clients what
-    the slowest takes with what was given, where that is more; None likewise."""
+    """(predicted_s + other_s) ÷ concurrency + client_s + locked_s + unreached_s, seconds; of
+    several clients what the slowest takes with what was given, where that is more; None likewise.
+    """
     forecast_low_s: float | None
     """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than 10
     files, or without a forecast."""
@@ -154,7 +155,8 @@ class Model(Record):
     locks_s: float
     """A round trip for each of them, added up, seconds: in `other_s`; it goes with `rtt_s`."""
     pauses_s: float
-    """Gaps of a second or more between calls, together, without `away_s` and `locked_s`, seconds;
+    """Gaps of a second or more between calls, together, without `away_s`, `locked_s` and
+    `unreached_s`, seconds;
     in `client_s`, once."""
     unknown_calls: int
     """Calls of NFS and NFSACL without a known outcome (no reply, cut, encrypted): they may have
@@ -223,6 +225,12 @@ class Model(Record):
     locked_s: float = 0.0
     """What of the time between calls the client waited for locks, seconds: in each forecast but
     `unlocked`, and neither in `client_s` nor in `pauses_s`."""
+    unreached_s: float = 0.0
+    """What of it the only client had no connection to a server for, seconds: in each forecast but
+    `ready` and `local`, and neither in `client_s` nor in `pauses_s`; 0 of several clients."""
+    vain_s: float = 0.0
+    """For how long the only client asked for a connection in vain after its last reply, to the end,
+    seconds: in none of these figures; 0 of several clients."""
     serial: SerialCalls = NONE
     """Calls of which a client sends one after the other, those that take longest: no forecast with
     streams is shorter. None where 8 calls or more were under way for a twentieth of the time."""
@@ -342,6 +350,7 @@ def _finished(
     base = base_of(measured, given)
     costs = asked.of(base.costs)
     locked, moving = _locked(measured, given, costs), moved(measured)
+    unreached = _unreached(measured, given, costs, locked)
     low_s, high_s = (None if missing else base.spread(asked)) or (None, None)
     foretold = not missing or (measured is not None and still_foretold(missing, measured, given))
     rows = tuple(scenarios(measured, given, base, asked, otherwise)) if foretold else ()
@@ -370,7 +379,7 @@ def _finished(
         persist_s=given.persist_s,
         predicted_s=known(costs.first_order_s),
         other_s=known(costs.files * costs.beside_s),
-        client_s=costs.client_time_s - locked.whole_s if foretold else None,
+        client_s=costs.client_time_s - locked.whole_s - unreached.whole_s if foretold else None,
         concurrency=costs.concurrency if _overlap_known(measured, given) else None,
         forecast_s=known(whole_s),
         forecast_low_s=low_s,
@@ -387,8 +396,9 @@ def _finished(
         waiting_s=0.0,
         lock_calls=0,
         locks_s=costs.files * costs.locks_s,
-        pauses_s=costs.pauses_s - locked.pauses_s,
+        pauses_s=costs.pauses_s - locked.pauses_s - unreached.pauses_s,
         locked_s=locked.whole_s,
+        unreached_s=unreached.whole_s,
         unknown_calls=0,
         unseen_replies=0,
         unsure_s=0.0,
@@ -406,7 +416,7 @@ def _finished(
         client_number=0,
         clients=clients,
         verdict=_verdict(measured, given, costs, missing),
-        left_out=() if missing else _left_out(measured, given, costs, locked),
+        left_out=() if missing else _left_out(measured, given, costs, locked, unreached),
     )
     return figures if measured is None else _of_trace(figures, measured, given)
 
@@ -426,6 +436,7 @@ def _of_trace(figures: Model, measured: Measurement, given: Overrides) -> Model:
         measured_s=measured.worked_s,
         away_s=measured.away_s,
         mount_idle=measured.mount_idle,
+        vain_s=measured.vain_s,
         unanswered_last=measured.unanswered_last,
         counted=measured.counted if given.files is None else "given",
         calls=measured.calls,
@@ -463,21 +474,22 @@ def _verdict(
 
 
 def _left_out(
-    measured: Measurement | None, given: Overrides, costs: Costs[float], locked: BetweenCalls
+    measured: Measurement | None,
+    given: Overrides,
+    costs: Costs[float],
+    locked: BetweenCalls,
+    unreached: BetweenCalls,
 ) -> tuple[LeftOut, ...]:
     """What the plain formula leaves out of the forecast with these costs."""
     if measured is None:
-        return left_out(
-            costs, transfer_s=0.0, waiting_s=0.0, locked=locked, unreached=BetweenCalls()
-        )
+        return left_out(costs, transfer_s=0.0, waiting_s=0.0, locked=locked, unreached=unreached)
     by, clocked = costs.files / (measured.files or 1), measured.clocked
-    unreached = still_waited(measured.unreached, given)
     return left_out(
         _booked(measured, given, costs),
         transfer_s=clocked.transfer_s * by,
         waiting_s=clocked.waiting_s * by,
         locked=locked,
-        unreached=replace(unreached, gaps_s=unreached.gaps_s * by),
+        unreached=unreached,
     )
 
 
@@ -493,6 +505,22 @@ def _locked(measured: Measurement | None, given: Overrides, costs: Costs[float])
             own.gaps_s * costs.files / (measured.files or 1), costs.client_time_s - costs.pauses_s
         ),
         pauses_s=min(own.pauses_s, costs.pauses_s),
+    )
+
+
+def _unreached(
+    measured: Measurement | None, given: Overrides, costs: Costs[float], locked: BetweenCalls
+) -> BetweenCalls:
+    """What of it it had no connection for, likewise; nothing of what it waited for locks."""
+    if measured is None:
+        return BetweenCalls()
+    own = still_waited(measured.unreached, given)
+    if not own.whole_s:
+        return own
+    gaps_s = costs.client_time_s - costs.pauses_s - locked.gaps_s
+    return BetweenCalls(
+        gaps_s=max(0.0, min(own.gaps_s * costs.files / (measured.files or 1), gaps_s)),
+        pauses_s=max(0.0, min(own.pauses_s, costs.pauses_s - locked.pauses_s)),
     )
 
 

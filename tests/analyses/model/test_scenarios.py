@@ -252,11 +252,20 @@ def test_what_a_client_waited_for_a_connection_is_a_wait_for_the_server() -> Non
     # Calls of 0.2 ms, the client's own time, and the second before it asked for a connection.
     assert changed["local"].forecast_s == pytest.approx(120 * 0.0022 + 1, rel=0.02)
     parts = {each.part: each.time_s for each in found.left_out}
-    assert parts["waiting"] == pytest.approx(3, abs=0.01)
-    assert parts["pauses"] == pytest.approx(1, abs=0.01)
+    assert parts["unreached"] == found.unreached_s == pytest.approx(3, abs=0.01)
+    assert parts["pauses"] == found.pauses_s == pytest.approx(1, abs=0.01)
+    assert "waiting" not in parts
+    # All of it is in the forecast, and in none of its other parts.
+    assert found.predicted_s is not None
+    assert found.other_s is not None
+    assert found.client_s is not None
+    assert found.concurrency is not None
+    called = (found.predicted_s + found.other_s) / found.concurrency
+    assert found.forecast_s == pytest.approx(called + found.client_s + found.unreached_s)
+    assert given.unreached_s == 0
     # What the client takes instead is given, and holds no wait.
     assert "ready" not in {each.change for each in given.what_if}
-    assert "waiting" not in {each.part for each in given.left_out}
+    assert not {"waiting", "unreached"} & {each.part for each in given.left_out}
 
 
 def test_without_a_network_no_call_comes_late_for_what_was_lost() -> None:

@@ -154,7 +154,7 @@ def test_a_session_over_several_connections_and_addresses_is_one() -> None:
     calls = [
         call(1, "CREATE_SESSION", 1, session=SESSION, connection=1),
         call(2, "READ", 1, session=SESSION, slot=0, connection=1),
-        call(3, "READ", 1, session=SESSION, slot=5, connection=2, server="10.0.0.9"),
+        call(3, "READ", 1, session=SESSION, slot=5, connection=2),
         call(4, "CB_RECALL", 1, session=SESSION, slot=30, callback=True),
         call(5, "READ", 1, session=OTHER, slot=1),
     ]
@@ -164,7 +164,12 @@ def test_a_session_over_several_connections_and_addresses_is_one() -> None:
         operation(3, "SEQUENCE", target_highest_slot=29),
         operation(4, "CB_SEQUENCE", target_highest_slot=200),
     ]
-    with trace_of(calls=calls, operations=operations) as trace:
+    ends = {"client": "10.0.0.2", "server": "10.0.0.1"}
+    connections = [
+        {"connection": 1, **ends},
+        {"connection": 2, **ends, "server_address": "10.0.0.9"},
+    ]
+    with trace_of(calls=calls, operations=operations, connections=connections) as trace:
         number, (first, second) = sessions(trace)
         assert sessions(trace, top=1) == (2, (first,))
     assert number == 2

@@ -43,7 +43,7 @@ RENAMED = {
     },
     "names": {"name": "name"},
     "entries": {"name": "name", "mtime": "time"},
-    "connections": {"client": "host", "server": "host"},
+    "connections": dict.fromkeys(("client", "client_address", "server", "server_address"), "host"),
     "notes": {},
 }
 """By table and column: what the text is. Equal texts must have become equal texts.

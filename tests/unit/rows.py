@@ -150,6 +150,8 @@ def fill(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Sequence[Row]
         declared_columns = declared[name].columns
         if name == "calls":
             given = [{"mount": _mount(row), **row} for row in given]
+        if name == "connections":
+            given = [{**_addresses(row), **row} for row in given]
         told = {key for row in given for key in row}
         unknown = told - {column.name for column in declared_columns}
         assert not unknown, f"no such column in {name}: {unknown}"
@@ -176,6 +178,11 @@ def _array(column: schema.Column, given: Sequence[Row]) -> NDArray[Any]:
         return np.array(values, dtype=np.str_)
     whole = None not in values
     return np.array(values, dtype=_NUMBERS.get(column.sql, np.object_) if whole else np.object_)
+
+
+def _addresses(row: Row) -> Row:
+    """The addresses of a connection between these: one client and server rarely use more."""
+    return {f"{side}_address": row[side] for side in ("client", "server") if side in row}
 
 
 def _mount(row: Row) -> int:

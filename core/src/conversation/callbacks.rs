@@ -33,6 +33,15 @@ impl Callbacks {
         }
     }
 
+    /// Learns that a client has another address as well.
+    pub(super) fn share(&mut self, client: IpAddr, other: IpAddr) {
+        let of_client = self.named.iter().filter(|(named, _)| *named == client);
+        let programs: Vec<u32> = of_client.map(|(_, program)| *program).collect();
+        for program in programs {
+            self.learn(other, program);
+        }
+    }
+
     /// Whether a client named the program.
     #[inline]
     pub(super) fn names(&self, client: IpAddr, program: u32) -> bool {
@@ -60,6 +69,14 @@ mod tests {
         for known in [program::NFS, 0, 0x4000_0000] {
             assert!(!callbacks.names(client(1), known), "{known} is told by its number, or is none");
         }
+    }
+
+    #[test]
+    fn a_program_is_for_all_addresses_of_a_client() {
+        let mut callbacks = Callbacks::default();
+        callbacks.learn(client(1), 9048);
+        callbacks.share(client(1), client(2));
+        assert!(callbacks.names(client(2), 9048) && !callbacks.names(client(3), 9048));
     }
 
     #[test]

@@ -41,18 +41,22 @@ struct Latest {
 }
 
 impl Granted {
-    /// Takes a call with its reply between a client and a server, which have a number.
+    /// Takes a call with its reply between a client and a server, which have a number: whether its connection now
+    /// is of another session.
     #[inline]
-    pub(super) fn learn(&mut self, mount: u32, walk: &Walk<'_>, known: &mut Option<Box<[u8; 16]>>) {
-        let Some(first) = walk.operations.first().map(|done| &done.facts) else { return };
+    pub(super) fn learn(&mut self, mount: u32, walk: &Walk<'_>, known: &mut Option<Box<[u8; 16]>>) -> bool {
+        let Some(first) = walk.operations.first().map(|done| &done.facts) else { return false };
         // Others name a session for connections that it only calls back on (BIND_CONN_TO_SESSION).
-        if first.session.as_ref() != known.as_deref() && first.slot.is_some() && first.status == Some(0) {
+        let another =
+            first.session.as_ref() != known.as_deref() && first.slot.is_some() && first.status == Some(0);
+        if another {
             *known = first.session.map(Box::new);
             self.sessions.put(first.session, mount);
         }
         if walk.operations.iter().any(|done| done.facts.rare.is_some()) {
             self.learn_rare(mount, walk);
         }
+        another
     }
 
     #[inline(never)]

@@ -14,6 +14,7 @@ use super::callbacks::Callbacks;
 use super::granted::Granted;
 use super::hosts::{Hosts, OTHERS};
 use super::parties::{Parties, Sealed, offset_in};
+use super::trunks::{Ends, Held, Login, Opening, Trunks};
 use super::unread::{Listener, Unread};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
@@ -29,6 +30,7 @@ use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
 use crate::stream::seq::SeqNumber;
+use crate::stream::unreceived::LeftOut;
 use crate::stream::{Connection, ConnectionId, Side};
 use crate::table::columns::Word;
 use crate::table::{Exchange, Tables};
@@ -48,6 +50,7 @@ pub(super) struct Messages {
     pub(super) hosts: Hosts,
     callbacks: Callbacks,
     granted: Granted,
+    pub(super) trunks: Trunks,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     pub(super) unread: Unread,
@@ -280,10 +283,156 @@ impl Messages {
         parties: &mut Parties,
     ) {
         self.calls += 1;
-        if let Some(since) = self.write(call, &request, reply, parties) {
+        let (reply, connection) = reply.unzip();
+        let beside = Beside::of(&request, reply, connection.flatten());
+        let request = if parties.settled {
+            request
+        } else {
+            let Some(request) = self.begin(call, request, reply, &beside, parties) else { return };
+            request
+        };
+        if let Some(since) = self.write(call, &request, reply, &beside, parties) {
             parties.sealed.get_or_insert(Sealed { since, bytes: 0 });
         }
         self.pairing.recycle(request);
+    }
+
+    /// Takes a call of a connection of which none has told yet whose they are; gives it back, unless it is held.
+    #[cold]
+    #[inline(never)]
+    fn begin(
+        &mut self,
+        call: u64,
+        request: Box<Request>,
+        reply: Option<&Record<'_>>,
+        beside: &Beside,
+        parties: &mut Parties,
+    ) -> Option<Box<Request>> {
+        let ends = parties.ends_from(request.caller);
+        let waits = match self.opening(&request, reply, parties) {
+            Opening::Callback => return Some(request),
+            Opening::Null => self.trunks.may_join(ends),
+            Opening::Login(login) => {
+                self.trunks.take(ends, login);
+                self.trunks.may_join(ends) && self.trunks.meets(ends, &login)
+            }
+            Opening::Call(session) => {
+                self.settle(request.caller, session, parties);
+                false
+            }
+            Opening::Other => {
+                parties.settled = true;
+                false
+            }
+        };
+        let Some(reply) = reply.filter(|_| waits) else {
+            if !parties.settled && self.trunks.party(ends) != ends {
+                self.settle(request.caller, None, parties);
+            }
+            self.write_held(parties);
+            return Some(request);
+        };
+        if !self.trunks.has_room(parties.held.len(), [&request.message.record(), reply]) {
+            return Some(request);
+        }
+        self.trunks.hold();
+        parties.held.push(Held { call, request, reply: Kept::beginning(reply), beside: *beside });
+        None
+    }
+
+    /// What a call at the beginning of a connection tells of who makes it.
+    fn opening(&mut self, request: &Request, reply: Option<&Record<'_>>, parties: &Parties) -> Opening {
+        let message = request.message.record();
+        let mut c = message.cursor();
+        let Ok((header, stop)) = Call::of_message(&mut c) else { return Opening::Other };
+        if self.is_for_client(header.program, header.procedure, *parties.ends.of(request.caller.other())) {
+            return Opening::Callback;
+        }
+        match (header.program, header.version, header.procedure) {
+            (program::NFS, 4, 0) if header.control().is_none() => return Opening::Null,
+            (program::NFS, 4, 1) => {}
+            _ => return Opening::Other,
+        }
+        let arguments = match stop {
+            Some(stop) => Err(stop),
+            None => unwrap_body(&mut c, &header.credential, Layer::Call),
+        };
+        let answer = reply.map(|reply| Answer::of(reply, &header.credential)).unwrap_or_default();
+        let room = std::mem::take(&mut self.operations);
+        let shape = protocol(header.program, header.version).shape;
+        let walk = Walk::of(room, shape, header.procedure, arguments, answer.results);
+        let login = self.login_in(&walk, &header, request, reply);
+        let session = walk.operations.first().filter(|done| done.facts.status == Some(0));
+        let opening = match (login, walk.minor) {
+            (Some(login), _) => Opening::Login(login),
+            (None, Some(1..)) => Opening::Call(session.and_then(|done| done.facts.session)),
+            (None, _) => Opening::Other,
+        };
+        self.operations = emptied(walk.operations);
+        opening
+    }
+
+    /// The login that a call and its reply bring.
+    fn login_in(
+        &self,
+        walk: &Walk<'_>,
+        header: &Call<'_>,
+        request: &Request,
+        reply: Option<&Record<'_>>,
+    ) -> Option<Login> {
+        let told = walk.operations.iter().find(|done| done.facts.rare().server_owner.is_some())?;
+        self.trunks.login(&told.facts, header.xid, request.message.first.time_ns, reply?.last.time_ns)
+    }
+
+    /// Takes the first call of a connection that names a session, or the last of one on which none does.
+    fn settle(&mut self, client: Side, session: Option<[u8; 16]>, parties: &mut Parties) {
+        parties.settled = true;
+        let ends = parties.ends_from(client);
+        self.trunks.prove(ends, session);
+        let party = self.trunks.party(ends);
+        if party == ends {
+            self.trunks.use_ends(ends);
+        } else {
+            self.adopt(client, party, parties);
+        }
+    }
+
+    /// Calls client and server of a connection by other addresses that they have.
+    fn adopt(&mut self, client: Side, party: Ends, parties: &mut Parties) {
+        let server = self.hosts.server(party.1);
+        let pair = self.hosts.pair(party.0, server);
+        for (side, address, one_of_many) in
+            [(client, party.0, pair.any_client), (client.other(), party.1, pair.any_server)]
+        {
+            let name = if one_of_many { OTHERS.to_owned() } else { address.to_string() };
+            parties.addresses.of_mut(side).set(&name);
+        }
+        *parties.servers.of_mut(client.other()) = Some(server);
+        *parties.mounts.of_mut(client) = Some(pair.mount);
+        let end = *parties.ends.of(client.other());
+        if !self.expects_at(end) {
+            let server = self.hosts.server(end.ip());
+            self.remember_port(server, end.port());
+        }
+        self.callbacks.share(party.0, parties.ends.of(client).ip());
+    }
+
+    /// Writes the rows of calls that were held.
+    fn write_held(&mut self, parties: &mut Parties) {
+        let held = std::mem::take(&mut parties.held);
+        self.trunks.let_go(held.len());
+        for Held { call, request, reply, beside } in held {
+            self.write(call, &request, Some(&reply.record()), &beside, parties);
+            self.pairing.recycle(request);
+        }
+    }
+
+    /// Writes what is still held of a connection that is over.
+    pub(super) fn release(&mut self, parties: &mut Parties) {
+        if let Some(held) = parties.held.first() {
+            self.settle(held.request.caller, None, parties);
+            self.write_held(parties);
+        }
     }
 
     /// Notes a connection under TLS: one note, however long it was.
@@ -300,11 +449,10 @@ impl Messages {
         &mut self,
         call: u64,
         request: &Request,
-        reply: Option<(&Record<'_>, Option<&Connection>)>,
+        reply: Option<&Record<'_>>,
+        beside: &Beside,
         parties: &mut Parties,
     ) -> Option<Stamp> {
-        let (reply, connection) = reply.unzip();
-        let connection = connection.flatten();
         let message = request.message.record();
         let mut c = message.cursor();
         let Ok((header, stop)) = Call::of_message(&mut c) else { return None }; // It was parsed when it came.
@@ -341,6 +489,11 @@ impl Messages {
         }
         let asking = self.asking(request.caller, callback, reply.is_some(), &walk, parties);
         self.learn(&asking, &header, &walk, parties);
+        if self.placed.tells_servers
+            && let Some(login) = self.login_in(&walk, &header, request, reply)
+        {
+            self.trunks.take(parties.ends_from(asking.client), login);
+        }
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
         let handle_at = handle.and_then(|handle| u32::try_from(offset_in(message.bytes, handle)?).ok());
         parties.handle_at = handle_at.and_then(NonZeroU32::new);
@@ -367,7 +520,6 @@ impl Messages {
             (Word::new(client.to_string()), Word::new(server))
         });
         let (client, server) = elsewhere.unzip();
-        let resent = connection.is_some_and(|known| known.resent_ns >= request.message.first.time_ns);
         self.tables.append(&Exchange {
             call,
             machine: &parties.machine,
@@ -378,19 +530,12 @@ impl Messages {
             request,
             header: &header,
             reply,
-            first_arrived: request.first_arrived(reply.map(|reply| reply.last.time_ns), resent),
-            resent,
-            resent_before_ns: connection.and_then(|known| known.resent_before(request.message.first.time_ns)),
-            left_out: connection.and_then(|known| {
-                let end = SeqNumber(request.end?.get());
-                known.unreceived.of(request.caller).before(end, request.message.last.time_ns)
-            }),
+            first_arrived: request.first_arrived(reply.map(|reply| reply.last.time_ns), beside.resent),
+            resent: beside.resent,
+            resent_before_ns: beside.resent_before_ns,
+            left_out: beside.left_out,
             left_out_before: request.left_out_before.as_deref().copied(),
-            reply_clock: reply.zip(connection).and_then(|(reply, known)| {
-                let clock = *known.clocks.of(request.caller.other());
-                // A reply that came before its call is older than what came last.
-                (clock != 0 && reply.last == known.last).then_some(clock)
-            }),
+            reply_clock: beside.reply_clock,
             reply_status: answer.status,
             protocol: protocol.name,
             statuses: protocol.statuses,
@@ -437,7 +582,8 @@ impl Messages {
         let mount = self.granted.of_callback(walk)?;
         let (address, server) = self.hosts.told_apart(mount)?;
         let [there, from] = [client, client.other()].map(|side| parties.ends.of(side).ip());
-        let here = there == address && self.hosts.find(from) == Some(server);
+        let joined = *parties.mounts.of(client) == Some(mount);
+        let here = joined || there == address && self.hosts.find(from) == Some(server);
         (!here).then_some(Asking { callback: true, client, server, mount, elsewhere: Some(address) })
     }
 
@@ -457,7 +603,13 @@ impl Messages {
         if !asking.callback
             && matches!((header.program, header.version), (program::NFS, 4) | (program::NLM, _))
         {
-            self.granted.learn(asking.mount, walk, &mut parties.session);
+            let another = self.granted.learn(asking.mount, walk, &mut parties.session);
+            if another && self.trunks.knows_logins() {
+                let ends = parties.ends_from(asking.client);
+                if let Some(session) = parties.session.as_deref() {
+                    self.trunks.use_session(ends, *session);
+                }
+            }
         }
         self.names.place(asking.server, &walk.operations, &mut self.placed);
         if self.placed.tells_servers {
@@ -544,6 +696,39 @@ impl Messages {
         self.ports.contains(&end.port())
             || self.roles.is_named(end)
             || server.is_some_and(|server| self.learnt.contains(&(server, end.port())))
+    }
+}
+
+/// What the connection of a reply tells of a call, when that is answered.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside {
+    /// A segment was sent again meanwhile.
+    resent: bool,
+    /// When one was sent again before the call began.
+    resent_before_ns: Option<i64>,
+    /// What the last acknowledgement of less than all of the call left out.
+    left_out: Option<LeftOut>,
+    /// The clock of who replied.
+    reply_clock: Option<u32>,
+}
+
+impl Beside {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it has one caller")]
+    fn of(request: &Request, reply: Option<&Record<'_>>, connection: Option<&Connection>) -> Self {
+        let Some(known) = connection else { return Self::default() };
+        let clock = *known.clocks.of(request.caller.other());
+        // A reply that came before its call is older than what came last.
+        let told = clock != 0 && reply.is_some_and(|reply| reply.last == known.last);
+        Self {
+            resent: known.resent_ns >= request.message.first.time_ns,
+            resent_before_ns: known.resent_before(request.message.first.time_ns),
+            left_out: request.end.and_then(|end| {
+                let end = SeqNumber(end.get());
+                known.unreceived.of(request.caller).before(end, request.message.last.time_ns)
+            }),
+            reply_clock: told.then_some(clock),
+        }
     }
 }
 

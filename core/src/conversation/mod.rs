@@ -15,6 +15,8 @@ mod messages;
 
 mod parties;
 
+mod trunks;
+
 mod unread;
 
 use std::hint::black_box;
@@ -148,6 +150,11 @@ impl Conversations {
     /// Servers, and pairs of a client and a server, that were not told apart.
     pub(crate) fn hosts_overlooked(&self) -> u64 {
         self.messages.hosts.overlooked
+    }
+
+    /// Logins, sessions and addresses by which trunks were not told.
+    pub(crate) fn trunks_overlooked(&self) -> u64 {
+        self.messages.trunks.overlooked
     }
 
     /// Replies that were held for their calls and gave way to others.
@@ -523,7 +530,9 @@ impl Conversations {
 
     /// Says what is to be said of a connection once it is over.
     fn end(&mut self, id: ConnectionId, connection: Option<&Connection>) {
-        let Some(conversation) = self.by_id.get(id) else { return };
+        let Some(conversation) = self.by_id.get_mut(id) else { return };
+        self.messages.release(&mut conversation.parties);
+        let conversation = &*conversation;
         let parties = &conversation.parties;
         if let Some(sealed) = parties.sealed {
             self.messages.seal(id, sealed);
@@ -657,6 +666,8 @@ impl Conversations {
             sealed: None,
             carried: Carried::default(),
             session: None,
+            settled: false,
+            held: Vec::new(),
         };
         let readers = Sides { low: reader(), high: reader() };
         self.by_id.insert(id, Conversation { readers, parties, believed, heard: 0 });

@@ -1,9 +1,10 @@
 //! Who talks on a connection, and what its calls look like.
 
 use std::hint::black_box;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 
+use super::trunks::{Ends, Held};
 use crate::names::ServerId;
 use crate::names::paths::text;
 use crate::roles::Carried;
@@ -57,6 +58,10 @@ pub(super) struct Parties {
     pub(super) carried: Carried,
     /// The session of its last calls that told one.
     pub(super) session: Option<Box<[u8; 16]>>,
+    /// A call told whose it is, so that all others are of the same client and server.
+    pub(super) settled: bool,
+    /// What came before that.
+    pub(super) held: Vec<Held>,
 }
 
 impl Parties {
@@ -73,6 +78,12 @@ impl Parties {
         let by_port = self.server_port == Some(side) && !self.same_ports;
         let serves = other.calls() || by_port && !caller.calls();
         caller.may_call(xid) && (for_client || !serves)
+    }
+
+    /// The addresses of the client, at this side, and the server.
+    pub(super) fn ends_from(&self, client: Side) -> Ends {
+        let [client, server]: [IpAddr; 2] = [client, client.other()].map(|side| self.ends.of(side).ip());
+        (client, server)
     }
 
     /// Takes the host that a call names.

@@ -113,6 +113,7 @@ impl Stages {
             ("early_limit", conversations.replies_displaced()),
             ("ports_limit", conversations.services_overlooked()),
             ("pairs_limit", conversations.hosts_overlooked()),
+            ("trunks_limit", conversations.trunks_overlooked()),
             ("servers_limit", servers_overlooked),
             ("devices_limit", devices_overlooked),
             ("rdma_limit", dissector.overlooked_rdma() + rdma.overlooked()),

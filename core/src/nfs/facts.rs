@@ -148,6 +148,8 @@ pub struct Rare<'a> {
     pub client_software: Option<Implementation<'a>>,
     /// EXCHANGE_ID: what the server says it is.
     pub server_software: Option<Implementation<'a>>,
+    /// EXCHANGE_ID: which server it is, whatever its address.
+    pub server_owner: Option<ServerOwner<'a>>,
 }
 
 impl<'a> Facts<'a> {
@@ -178,6 +180,7 @@ impl<'a> Facts<'a> {
             callback_program: None,
             client_software: None,
             server_software: None,
+            server_owner: None,
         };
         self.rare.as_deref().unwrap_or(NOTHING)
     }
@@ -293,6 +296,17 @@ pub struct Implementation<'a> {
     pub domain: &'a [u8],
     /// What it is called, with its version.
     pub name: &'a [u8],
+}
+
+/// `server_owner4` and `eir_server_scope` (RFC 8881 sections 2.10.4 and 2.10.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerOwner<'a> {
+    /// `so_minor_id`.
+    pub minor: u64,
+    /// `so_major_id`.
+    pub major: &'a [u8],
+    /// `eir_server_scope`.
+    pub scope: &'a [u8],
 }
 
 /// Who holds or wants a lock: a process of a client, or an open file of it. `lock_owner4` (RFC 7530

@@ -31,6 +31,10 @@ impl Tables {
         let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
         let opener_is_client = connection.syn.is_some_and(|(opener, _)| opener == client);
         let opening = if opener_is_client { connection.opening } else { Opening::default() };
+        let own = Sides {
+            low: Word::new(connection.ends.low.ip().to_string()),
+            high: Word::new(connection.ends.high.ip().to_string()),
+        };
         append!(
             &mut *self.connections,
             connection: id,
@@ -40,8 +44,10 @@ impl Tables {
                 Transport::Rdma => "RDMA",
             }),
             client: Wording::Word(addresses.of(client)),
+            client_address: Wording::Word(own.of(client)),
             client_port: u32::from(near.port()),
             server: Wording::Word(addresses.of(client.other())),
+            server_address: Wording::Word(own.of(client.other())),
             server_port: u32::from(far.port()),
             role: role.map(Role::name).map(Naming::Name),
             first_frame: connection.first.frame,

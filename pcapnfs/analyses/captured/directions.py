@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="connection callback reply_frame transmissions",
-    connections="connection client server syn_ack_time client_segments server_segments server_acks "
-    "client_resent missing_bytes",
+    connections="connection client_address server_address syn_ack_time client_segments "
+    "server_segments server_acks client_resent missing_bytes",
     notes="reason connection",
 )
 """The columns that the queries here read."""
@@ -55,7 +55,8 @@ class Directions(Record):
     all_calls: int
     """Calls in the capture, these among them."""
     pairs: frozenset[tuple[str, str]] = frozenset()
-    """Clients and servers of these calls: what the server sent there is not in the capture."""
+    """Addresses of clients and servers of these calls, as their packets have them: what the server
+    sent there is not in the capture."""
     answers: int = 0
     """Replies of clients to callbacks on the connections of these calls."""
     callbacks: int = 0
@@ -135,12 +136,12 @@ _WITHOUT_REPLIES = f"""
     answering as (
         select connection, count(*) as answers from notes where reason = $orphan group by connection
     )
-    select client, server, sum(calls), sum(missing_bytes), sum(answers)
+    select client_address, server_address, sum(calls), sum(missing_bytes), sum(answers)
     from called join connections using (connection) left join answering using (connection)
     where server_segments = 0 and server_acks = 0 and syn_ack_time is null
           and (again * 2 <= calls and client_resent * 2 <= client_segments
                or missing_bytes >= $least * calls)
-    group by client, server
+    group by client_address, server_address
 """
 
 _WITHOUT_CALLS = """

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call mount client server connection callback program session slot reply_time",
+    calls="call mount connection callback program session slot reply_time",
+    connections="connection client_address server_address",
     operations="call op session_slots target_highest_slot",
 )
 """The columns that the queries here read."""
@@ -104,9 +105,7 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
     return trace.rows(
         f"""
         with used as (
-            -- The two addresses follow from the mount.
-            select session, mount, any_value(client) as client, any_value(server) as server,
-                   connection, count(slot) as sent, max(slot) as highest,
+            select session, mount, connection, count(slot) as sent, max(slot) as highest,
                    count(reply_time) filter (program = {NFS}) as answered
             from calls where session is not null and not callback
             group by session, mount, connection
@@ -126,11 +125,12 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
             where session is not null
             group by session
         )
-        select hex(session), list_sort(list(distinct client)), list_sort(list(distinct server)),
+        select hex(session), list_sort(list(distinct client_address)),
+               list_sort(list(distinct server_address)),
                count(distinct connection), sum(sent)::bigint, any_value(offered),
                max(highest)::bigint + 1, any_value(least)::bigint + 1, any_value(most)::bigint + 1,
                sum(answered)::bigint, list(distinct mount) filter (answered > 0)
-        from used left join limits using (session)
+        from used left join connections using (connection) left join limits using (session)
         group by session order by sum(sent) desc, 1
         """
     )

@@ -45,7 +45,7 @@ TIMES_READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server callback program op call_first_time call_time reply_time",
-        connections="client server server_port first_time last_time",
+        connections="client_address server_address server_port first_time last_time",
         operations="call op text",
     ),
 )
@@ -280,8 +280,8 @@ _CONNECTED = f"""
     )
     select place, max(last_time) filter (first_time > first and last_time < last),
            min(first_time) filter (first_time > last)
-    from asked left join connections on connections.client = asked.client
-              and connections.server = asked.server and server_port = port
+    from asked left join connections on client_address = asked.client
+              and server_address = asked.server and server_port = port
     group by place order by place
 """
 

@@ -6,7 +6,7 @@ use super::state::open_delegation;
 use super::{OPAQUE_LIMIT, Result, at_most_one, opaque, stateid};
 use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{bitmap4, nfstime4};
-use crate::nfs::facts::{Facts, Implementation, Pnfs};
+use crate::nfs::facts::{Facts, Implementation, Pnfs, ServerOwner};
 use crate::nfs::types::{DelegationType, TEXT_LIMIT};
 
 /// `BACKCHANNEL_CTL4args`, RFC 8881 section 18.33.
@@ -51,9 +51,10 @@ pub fn exchange_id_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result 
         c.u64()?; // spi_ssv_len, spi_window
         algorithms(c) // spi_handles: opaque values as well
     })?;
-    c.u64()?; // so_minor_id
-    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // so_major_id
-    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // eir_server_scope
+    let minor = c.u64()?; // so_minor_id
+    let major = c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // so_major_id
+    let scope = c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // eir_server_scope
+    f.rare_mut().server_owner = Some(ServerOwner { minor, major, scope });
     f.rare_mut().server_software = implementation(c)?; // eir_server_impl_id
     Ok(())
 }

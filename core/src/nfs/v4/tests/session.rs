@@ -1,5 +1,5 @@
 use super::*;
-use crate::nfs::facts::{Implementation, Pnfs, Rare};
+use crate::nfs::facts::{Implementation, Pnfs, Rare, ServerOwner};
 use crate::nfs::types::DelegationType;
 use crate::nfs::v4::sequence_within;
 
@@ -33,7 +33,7 @@ const CONFIRMED: Rows =
     &[("eir_clientid", Hyper(0xc11e)), ("eir_sequenceid", Word(1)), ("eir_flags", Word(0x2_0001))];
 
 const SERVER: Rows =
-    &[("so_minor_id", Hyper(0)), ("so_major_id", Opaque(b"server.")), ("eir_server_scope", Opaque(b"scope"))];
+    &[("so_minor_id", Hyper(3)), ("so_major_id", Opaque(b"server.")), ("eir_server_scope", Opaque(b"scope"))];
 
 const SERVER_IMPLEMENTATION: Rows = &[
     ("impl_id count", Word(1)),
@@ -48,7 +48,8 @@ const NO_IMPLEMENTATION: Rows = &[("impl_id count", Word(0))];
 #[expect(clippy::unnecessary_wraps, reason = "the fact sheet's field is optional")]
 fn flags(told: u32) -> Option<Box<Rare<'static>>> {
     let pnfs = Some(Pnfs { server_flags: Some(told), ..Pnfs::default() });
-    Some(Rare { pnfs, ..Rare::default() }.into())
+    let server_owner = Some(ServerOwner { minor: 3, major: b"server.", scope: b"scope" });
+    Some(Rare { pnfs, server_owner, ..Rare::default() }.into())
 }
 
 fn clients() -> Vec<Sample> {

@@ -23,6 +23,7 @@ import typer.main
 import pcapnfs
 from pcapnfs import _core, record
 from pcapnfs.analyses.captured.trust import COUNTED_APART
+from pcapnfs.analyses.wire.round_trip import AddressPair
 from pcapnfs.cli.app import app
 from pcapnfs.report import Report
 from pcapnfs.synth.simulation.options import Options
@@ -413,9 +414,14 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             clients=samples.client_forecasts("10.0.0.2", "10.0.0.3"),
         )
         # Nor has it several exports, a path that was longer for a while, a transfer held down by
-        # losses or a window, or a lock waited for.
+        # losses or a window, a lock waited for, or several addresses of one server.
+        network = pcapnfs.network(trace)
+        (path,) = network.paths
+        pairs = tuple(AddressPair("10.0.0.2", server, 1, 1, None, None, 0) for server in "ab")
+        trip = record.replace(path.round_trip, address_pairs=pairs)
         network = record.replace(
-            pcapnfs.network(trace),
+            network,
+            paths=(record.replace(path, round_trip=trip),),
             slower_paths=(samples.slower_path(),),
             loss_rates=(samples.loss_rate(),),
             full_windows=(samples.full_window(),),

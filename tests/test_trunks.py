@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import pcapnfs
 from pcapnfs import redaction
 from pcapnfs.analyses.caching.recalls import recalls
+from pcapnfs.analyses.wire.network import network
+from pcapnfs.analyses.wire.round_trip import round_trips
 from pcapnfs.synth.builder import Capture, Compound, CompoundReply, Conversation, Stateid, rpc
 from pcapnfs.synth.builder.nfs3.arguments import getattr_
 from pcapnfs.synth.builder.nfs4 import CallbackCompound, CallbackReply
 from pcapnfs.synth.builder.nfs4.types import ChangeInfo, Delegation
 from pcapnfs.trace import Trace
+from pcapnfs.views.network import lines, screen
 from tests.synth.tshark import of_clean
 
 pytest.importorskip("pcapnfs._core")
@@ -42,10 +47,17 @@ class Mount:
     session: bytes = SESSION
 
     def begun(
-        self, client: str, server: str, at_ns: int, xid: int, port: int = 900
+        self,
+        client: str,
+        server: str,
+        at_ns: int,
+        xid: int,
+        port: int = 900,
+        synack_after_ns: int = MS // 10,
     ) -> Conversation:
         """NULL and EXCHANGE_ID, as Linux asks at each address."""
-        talk = Conversation(client, server, port).open(at_ns)
+        talk = Conversation(client, server, port).open(at_ns, synack_after_ns)
+        at_ns += synack_after_ns
         talk.message("client", at_ns + MS, rpc.call(xid, 100003, 4, 0))
         talk.message("server", at_ns + 2 * MS, rpc.reply(xid))
         asked = Compound(self.minor).exchange_id(self.owner, self.verifier, 0x101)
@@ -176,6 +188,39 @@ def test_after_a_restart_they_are_the_same(tmp_path: Path) -> None:
     capture += anew.mounted(later, 310 * MS, 901).capture()
     with opened(capture, tmp_path) as trace:
         assert parties(trace) == ONE
+
+
+def test_each_pair_of_addresses_has_a_round_trip_of_its_own(tmp_path: Path) -> None:
+    """What is said of the mount is that of the pair with most calls."""
+    mount = Mount()
+    far = mount.begun(CLIENT, SECOND[1], 100 * MS, 500, 901, MS // 2)
+    for number in range(6):
+        mount.read(far, (110 + 10 * number) * MS, 510 + number, 2 + number)
+    with opened(first(mount).capture() + far.capture(), tmp_path) as trace:
+        (trip,) = round_trips(trace).pairs
+        shown = network(trace)
+    near, other = (CLIENT, SERVER), (CLIENT, SECOND[1])
+    found = [
+        (each.client_address, each.server_address, each.connections, each.calls, each.server_rtt_s)
+        for each in trip.address_pairs
+    ]
+    assert found == [(*other, 1, 8, 0.0005), (*near, 1, 4, 0.0001)]
+    assert (trip.client, trip.server, trip.calls, trip.connections) == (*near, 12, 2)
+    assert (trip.server_side.rtt_s, trip.server_side.handshakes) == (0.0005, 1)
+    told = f"{CLIENT} and {SERVER} also use {CLIENT} → {SECOND[1]} (trunking)."
+    assert told in lines(shown)
+    assert [each.resent for each in trip.address_pairs] == [0, 0]
+    console = Console(width=140, record=True, file=StringIO())
+    console.print(screen(shown))
+    told = f"{CLIENT} → {SECOND[1]}: 8 calls on 1 connection, 100 µs to the client, 500 µs to"
+    assert f"{told} the server, 0 resent." in console.export_text()
+
+
+def test_one_pair_of_addresses_is_not_told_apart(tmp_path: Path) -> None:
+    with opened(first(Mount()).capture(), tmp_path) as trace:
+        (trip,) = round_trips(trace).pairs
+        assert trip.address_pairs == ()
+        assert not any("trunking" in line for line in lines(network(trace)))
 
 
 DIFFERING = {

@@ -113,6 +113,7 @@ def screen(result: Network) -> RenderableType:
         heading("Round trips"),
         FittedTable(_TRIPS, [_trip(path.round_trip) for path in result.paths], indent=2),
         *(note(text) for text in _evidence(result.paths[0].round_trip, named=named)),
+        *(note(text) for path in result.paths for text in _trunk(path.round_trip)),
         *(note(_slow_evidence(path, named=named)) for path in result.slower_paths),
         heading("Connections"),
         FittedTable(_USES, [_use(path) for path in result.paths], indent=2, naming=True),
@@ -163,6 +164,7 @@ def lines(result: Network, *, unanswered: int = 0) -> tuple[str, ...]:
     ]
     if losses := lost(result.loss, result.resent_calls):
         found.append(losses)
+    found += list(_trunked(result))[:TOLD]
     for session in result.shown_sessions[:1]:
         used, limit = session.slots_used, session.slots_limit
         slots = units.counted(limit or used, "slot")
@@ -326,6 +328,41 @@ def _trip(trip: RoundTrip) -> list[str]:
         trip_source(trip.server_side),
         _longer(trip),
     ]
+
+
+def _trunk(trip: RoundTrip) -> Iterator[str]:
+    """The pairs of addresses that a client and a server use together, if they are several."""
+    if not trip.address_pairs:
+        return
+    yield (
+        f"{escape(trip.client)} and {escape(trip.server)} use "
+        f"{units.counted(len(trip.address_pairs), 'pair')} of addresses together (trunking); the "
+        "line is that with most calls:"
+    )
+    for pair in trip.address_pairs:
+        yield (
+            f"{escape(pair.client_address)} → {escape(pair.server_address)}: "
+            f"{units.counted(pair.calls, 'call')} on "
+            f"{units.counted(pair.connections, 'connection')}, "
+            f"{units.duration(pair.client_rtt_s)} to the client, "
+            f"{units.duration(pair.server_rtt_s)} to the server, {units.count(pair.resent)} resent."
+        )
+
+
+def _trunked(result: Network) -> Iterator[str]:
+    """That clients and servers use several pairs of addresses, for `summarize`."""
+    for path in result.paths:
+        if pairs := path.round_trip.address_pairs:
+            own = path.round_trip.client, path.round_trip.server
+            others = [
+                f"{escape(pair.client_address)} → {escape(pair.server_address)}"
+                for pair in pairs
+                if (pair.client_address, pair.server_address) != own
+            ]
+            yield (
+                f"{escape(own[0])} and {escape(own[1])} also use "
+                f"{', '.join(others[:TOLD])}{' …' * (len(others) > TOLD)} (trunking)."
+            )
 
 
 def _longer(trip: RoundTrip) -> str:

@@ -663,6 +663,7 @@ GATES: tuple[tuple[ModuleType, str], ...] = (
     (slow_storage, "any_slow"),
     (stalled_calls, "any_long"),
     (statuses_untold, "any_cut"),
+    (round_trip, "any_trunk"),
     (uneven_connections, "any_found"),
     (withheld_rights, "any_withheld"),
     (write_verifiers, "any_change"),

@@ -49,7 +49,8 @@ READS = columns.together(
     columns.of(
         calls="call client server callback op stability call_first_time reply_time srt "
         "first_arrived",
-        connections="connection client server transport syn_rtt ack_rtt "
+        connections="connection client client_address server server_address transport syn_rtt "
+        "ack_rtt client_resent server_resent "
         "client_acks client_ack_min client_ack_rtt client_turns client_turn_min client_turn_rtt "
         "server_acks server_ack_min server_ack_rtt server_turns server_turn_min server_turn_rtt",
     ),
@@ -96,8 +97,27 @@ AGREED = 0.9
 have one."""
 
 
+class AddressPair(Record):
+    """One of several pairs of addresses that a client and a server use together (trunking)."""
+
+    client_address: str
+    """Address of the client."""
+    server_address: str
+    """Address of the server."""
+    connections: int
+    """Connections between them that carried RPC."""
+    calls: int
+    """Calls of the client on them."""
+    client_rtt_s: float | None
+    """Between the capture point and the client, as TCP shows it, seconds; None when it does not."""
+    server_rtt_s: float | None
+    """Between the capture point and the server, likewise."""
+    resent: int
+    """Segments, of RDMA packets, that either side sent again."""
+
+
 class RoundTrip(Record):
-    """What lies between a client and a server."""
+    """What lies between a client and a server; of several pairs of addresses, the busiest."""
 
     client: str
     """Address of the client."""
@@ -122,6 +142,9 @@ class RoundTrip(Record):
     addition_s: float | None
     """What the client waited longer than the service time, seconds: 0 at the client, else the
     client's half; None when that is not known."""
+    address_pairs: tuple[AddressPair, ...] = ()
+    """The pairs of addresses that they use together (trunking), most calls first; empty where it
+    is one."""
 
 
 class RoundTrips(Record):
@@ -159,12 +182,27 @@ def _beside(trace: Trace) -> set[tuple[str, str]]:
 
 
 _CONNECTIONS = """
-    select connection, client, server, syn_rtt, ack_rtt,
+    select connection, client, server, client_address, server_address, syn_rtt, ack_rtt,
            client_acks, client_ack_min, client_ack_rtt,
            client_turns, client_turn_min, client_turn_rtt,
            server_acks, server_ack_min, server_ack_rtt,
            server_turns, server_turn_min, server_turn_rtt, transport = 'RDMA'
     from connections order by connection
+"""
+
+_TRUNKED = "client <> client_address or server <> server_address"
+
+_TRUNKS = f"""
+    with several as (select distinct client, server from connections where {_TRUNKED}),
+    carried as (
+        select connection, count(*) as calls from calls where not callback group by connection
+    )
+    select client, server, client_address, server_address, count(*),
+           coalesce(sum(calls), 0)::bigint as calls, sum(client_resent + server_resent)::bigint
+    from connections semi join several using (client, server)
+         left join carried using (connection)
+    group by client, server, client_address, server_address
+    order by calls desc, client_address, server_address
 """
 
 _CALLS = """
@@ -231,9 +269,7 @@ _GAPS = f"""
 @once
 def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     """The round trip of each client and server, most calls first."""
-    steady = not any(
-        file.set_back or file.set_forward or file.mistimed_packets for file in trace.meta.files
-    )
+    steady = _steady(trace)
     client_sides: defaultdict[tuple[str, str], HalfTimes] = defaultdict(
         partial(HalfTimes, steady=steady, to_client=True)
     )
@@ -243,8 +279,16 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
     by_rdma: set[tuple[str, str]] = set()
     with_nfs = _of_nfs(trace)
-    for number, client, server, syn, ack, *values, rdma in trace.each(_CONNECTIONS):
+    trunks = _trunks(trace)
+    for row in trace.each(_CONNECTIONS):
+        number, client, server, *addresses, syn, ack = row[:7]
+        *values, rdma = row[7:]
         connections[client, server] += 1
+        if trunk := trunks.get((client, server)):
+            ends = (addresses[0], addresses[1])
+            trunk.add(ends, (syn, ack, values), of_nfs=number in with_nfs)
+            if ends != trunk.busiest:
+                continue
         if rdma:
             by_rdma.add((client, server))
         of_nfs = number in with_nfs
@@ -282,8 +326,79 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
             vantage=vantage,
             ratio=ratio,
             addition_s=0.0 if vantage == "client" else near_client.rtt_s,
+            address_pairs=trunks[client, server].told() if (client, server) in trunks else (),
         )
     return _taken_over(found, by_rdma)
+
+
+class _Trunk:
+    """The pairs of addresses of one client and server, with what their connections show."""
+
+    def __init__(self, *, steady: bool) -> None:
+        self._counts: dict[tuple[str, str], Sequence[int]] = {}
+        self._halves: defaultdict[tuple[str, str], tuple[HalfTimes, HalfTimes]] = defaultdict(
+            lambda: (
+                HalfTimes(steady=steady, to_client=True),
+                HalfTimes(steady=steady, to_client=False),
+            )
+        )
+
+    def count(self, ends: tuple[str, str], counts: Sequence[int]) -> None:
+        """Take connections, calls and resent segments of a pair; more calls come first."""
+        self._counts[ends] = counts
+
+    @property
+    def several(self) -> bool:
+        """Whether they use more than one pair."""
+        return len(self._counts) > 1
+
+    @property
+    def busiest(self) -> tuple[str, str]:
+        """The pair with most calls."""
+        return next(iter(self._counts))
+
+    def add(self, ends: tuple[str, str], shown: tuple[Any, Any, Any], *, of_nfs: bool) -> None:
+        """Take what a connection between them shows."""
+        (syn, ack, values), (to_client, to_server) = shown, self._halves[ends]
+        to_client.add(ack, values[:6], of_nfs=of_nfs)
+        to_server.add(syn, values[6:], of_nfs=of_nfs)
+
+    def told(self) -> tuple[AddressPair, ...]:
+        """Each pair, as far as TCP shows what is between."""
+        return tuple(
+            AddressPair(
+                client_address=ends[0],
+                server_address=ends[1],
+                connections=connections,
+                calls=calls,
+                client_rtt_s=self._halves[ends][0].half(0, None).rtt_s,
+                server_rtt_s=self._halves[ends][1].half(0, None).rtt_s,
+                resent=resent,
+            )
+            for ends, (connections, calls, resent) in self._counts.items()
+        )
+
+
+def any_trunk(trace: Trace) -> bool:
+    """Whether any client and server use several pairs of addresses: hardly any do."""
+    return bool(trace.rows(f"select 1 from connections where {_TRUNKED} limit 1"))
+
+
+def _trunks(trace: Trace) -> dict[tuple[str, str], _Trunk]:
+    """The clients and servers that use several pairs of addresses together."""
+    found: dict[tuple[str, str], _Trunk] = {}
+    if any_trunk(trace):
+        for client, server, near, far, *counts in trace.rows(_TRUNKS):
+            trunk = found.setdefault((client, server), _Trunk(steady=_steady(trace)))
+            trunk.count((near, far), counts)
+    return {pair: trunk for pair, trunk in found.items() if trunk.several}
+
+
+def _steady(trace: Trace) -> bool:
+    """Whether the capture's clock was never set."""
+    return not any(
+        file.set_back or file.set_forward or file.mistimed_packets for file in trace.meta.files
+    )
 
 
 def _of_nfs(trace: Trace) -> set[int]:

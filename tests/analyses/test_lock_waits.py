@@ -442,3 +442,27 @@ def test_the_wait_of_another_process_goes_on_when_one_withdraws_its_own() -> Non
     pair = found(asked)
     assert (pair.waits, pair.granted, pair.withdrawn) == (1, 1, 0)
     assert pair.longest_s == pytest.approx(0.201)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "flags", "told"),
+    [
+        ("4.2", (False, True), True),
+        ("4.1", (False, False), False),
+        ("4.2", (None,), None),
+        ("4.0", (False,), None),
+    ],
+)
+def test_an_answer_to_an_open_tells_whether_the_server_may_call(
+    protocol: str, flags: tuple[bool | None, ...], told: bool | None
+) -> None:
+    """Of NFSv4.0, which has no such callback, none does."""
+    opened = [
+        (
+            call(number, "OPEN", 1, protocol=protocol),
+            operation(number, "OPEN", may_notify_lock=flag),
+        )
+        for number, flag in enumerate(flags, 1)
+    ]
+    asked = [lock(10, "NFS4ERR_DENIED"), unlock(15, "10.0.0.3"), lock(20, "NFS4_OK")]
+    assert found([*opened, *asked]).may_notify is told

@@ -242,3 +242,25 @@ def test_lock_files_are_a_finding_of_their_own() -> None:
     )
     assert seen.claims == (Claim("client", 3.5),)
     assert seen_by(RULE, nothing(lock_files=(replace(named, waits=0),))) == []
+
+
+@pytest.mark.parametrize(
+    ("offered", "why", "first"),
+    [
+        (None, "(CB_NOTIFY_LOCK). So", "Have a server that sends CB_NOTIFY_LOCK"),
+        (True, "though it had offered to in its answers to OPEN", "See why the server does not"),
+        (False, "nor offered to in its answers to OPEN", "Have a server that offers"),
+    ],
+)
+def test_what_each_side_needs_goes_by_what_the_server_offers(
+    offered: bool | None, why: str, first: str
+) -> None:
+    waited = replace(WAITED, protocols=("4.2",), told=0, late_s=31.0, may_notify=offered)
+    (seen,) = seen_by(RULE, nothing(lock_waits=(waited,)))
+    assert why in seen.why
+    assert seen.advice[0].action.startswith(first)
+    # One that called the client once does send it, and NFSv4.0 has no such callback.
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(waited, told=1),)))
+    assert seen.advice[0].action.startswith("Have a server that sends CB_NOTIFY_LOCK")
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(waited, protocols=("4.0",)),)))
+    assert seen.advice[0].action.startswith("Mount with NFSv4.1")

@@ -72,6 +72,9 @@ pub struct Facts<'a> {
     pub attributes_set: Option<bool>,
     /// OPEN: the delegation granted; DELEGRETURN and CB_RECALL: none.
     pub delegation: Option<DelegationType>,
+    /// OPEN, in the reply: the server may tell when a lock of the file is free
+    /// (`OPEN4_RESULT_MAY_NOTIFY_LOCK`, RFC 8881 section 18.16.3).
+    pub may_notify_lock: Option<bool>,
     /// The state that the operation used or got.
     pub stateid: Option<StateId>,
     /// SEQUENCE, CREATE_SESSION: the session.

@@ -343,7 +343,7 @@ fn assert_prefix(cut: &Facts<'_>, full: &Facts<'_>, what: &str) {
         status handle name new_handle create_type offset count_requested eof
         stable_requested committed verifier before directory_attributes directory_before change
         set_size attribute_mask cookie access_requested access_granted share_access create create_mode
-        attributes_set delegation stateid session slot slot_sequence highest_slot target_highest_slot
+        attributes_set delegation may_notify_lock stateid session slot slot_sequence highest_slot target_highest_slot
         client_id text
     }
     assert_rare_prefix(cut.rare(), full.rare(), what);

@@ -49,6 +49,7 @@ impl Tables {
             access_granted: facts.access_granted,
             share_access: facts.share_access,
             delegation: facts.delegation.map(delegation),
+            may_notify_lock: facts.may_notify_lock,
             stateid: facts.stateid.as_ref().map(|stateid| stateid.other.as_slice()),
             highest_slot: facts.highest_slot,
             target_highest_slot: facts.target_highest_slot,

@@ -377,6 +377,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         access_granted   U32  true  ""      "ACCESS: rights granted."
         share_access     U32  true  ""      "OPEN: 1 read, 2 write, 3 both."
         delegation       Name true  ""      "OPEN, GET_DIR_DELEGATION: delegation granted: NONE, READ, WRITE, NONE_EXT."
+        may_notify_lock  Bool true  ""      "OPEN: whether the server said that it may tell the client when a lock is free (OPEN4_RESULT_MAY_NOTIFY_LOCK, RFC 8881 section 18.16.2)."
         stateid          Bytes true ""      "The part of the state id that identifies the state."
         lock_type        U32  true  ""      "LOCK, LOCKT, LOCKU: nfs_lock_type4; of NLM the one that means the same."
         lock_owner       Bytes true ""      "LOCK, LOCKT, CB_NOTIFY_LOCK, RELEASE_LOCKOWNER: whose lock it is (lock_owner4): the client id, 8 bytes, and what the client calls the owner. A LOCK of an owner that the server knows names its stateid instead: that of a LOCK before it. NLM: svid, 8 bytes, and oh."

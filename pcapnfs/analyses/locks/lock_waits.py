@@ -54,7 +54,10 @@ WAITS_READS = columns.together(
 )
 """The columns that tell when clients waited."""
 
-READS = columns.together(WAITS_READS, columns.of(calls="program protocol", files="file path"))
+READS = columns.together(
+    WAITS_READS,
+    columns.of(calls="program protocol", operations="may_notify_lock", files="file path"),
+)
 """The columns that the queries here read."""
 
 REFUSED = (
@@ -138,6 +141,10 @@ class LockWaits(Record):
     """The files, the longest wait first; not escaped."""
     frames: tuple[int, ...]
     """Example frames: of the first LOCK of each wait, the longest first."""
+    may_notify: bool | None = None
+    """The server said, in its answer to any OPEN of this client, that it may tell when a lock is
+    free (OPEN4_RESULT_MAY_NOTIFY_LOCK of NFSv4.1 and later, RFC 8881 section 18.16.2): who is not
+    told so asks again from time to time. None where no answer tells, and for other protocols."""
 
 
 class Waits(Record):
@@ -171,6 +178,10 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
     with closing(trace.cursor()) as cursor:
         asked = {"files": FILES_SHOWN, "examples": EXAMPLES}
         rows = list(by_name(cursor.execute(_WAITS, asked)))
+        offered = {
+            (client, server): told
+            for client, server, told in (cursor.execute(_OFFERED).fetchall() if rows else ())
+        }
         told = paths.told(cursor, (row["files"] for row in rows), FILES_SHOWN)
     return tuple(
         LockWaits(
@@ -193,6 +204,7 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
             holders=tuple(sorted(set(row["holders"]))),
             paths=of_row,
             frames=tuple(row["frames"]),
+            may_notify=offered.get((row["client"], row["server"])),
         )
         for row, of_row in zip(rows, told, strict=True)
     )
@@ -236,6 +248,15 @@ _OWNED = """
                              case when undecoded is null then stateid end) as owner
     from asked left join known using (mount, stateid)
 """
+
+_OFFERED = """
+    select client, server, bool_or(may_notify_lock)
+    from operations join calls using (call) semi join lock_steps using (client, server)
+    where operations.op = 'OPEN' and may_notify_lock is not null
+          and protocol in ('4.1', '4.2') and not callback
+    group by client, server
+"""
+"""Whether the server offers to tell those who wait; NFSv4.0 has no callback for it."""
 
 _REFUSALS = """
     select call, client, server, greatest(reply_time, call_time + 1) as came

@@ -58,6 +58,17 @@ NEWER = Advice(
     "where the server does not send it, a Linux client of NFSv4.1 asks again every 30 s only, and "
     "one of NFSv4.0 sooner at first.",
 )
+UNOFFERED = Advice(
+    "Have a server that offers CB_NOTIFY_LOCK: it says so in its answer to OPEN "
+    "(OPEN4_RESULT_MAY_NOTIFY_LOCK), as Linux does from 4.9 on, and this one does not. The client "
+    "needs no option: Linux from 4.9 on waits for the callback where it is offered."
+)
+OFFERED = Advice(
+    "See why the server does not send the CB_NOTIFY_LOCK that it offers in its answers to OPEN "
+    "(OPEN4_RESULT_MAY_NOTIFY_LOCK): a Linux server of 6.12 offers it and does not; else whether "
+    "its callbacks reach the client (back channel of the session), and what both logs say. A "
+    "client that was offered it asks again late (Linux: every 30 s)."
+)
 NOTIFYING = Advice(
     "Have a server that sends CB_NOTIFY_LOCK, and clients that act on it (Linux 4.9 and later, but "
     "not a server of 6.12)."
@@ -258,6 +269,12 @@ def _unnoticed(pair: LockWaits, *, untried: bool) -> str:
     if pair.protocols == (WITHOUT_CALLBACK,):
         return "NFSv4.0 has no way to tell a client that a lock is free."
     tried = ": it sent the client nothing to that end" if untried else ""
+    if pair.may_notify is not None and not pair.told:
+        tried = (
+            ", though it had offered to in its answers to OPEN"
+            if pair.may_notify
+            else ", nor offered to in its answers to OPEN"
+        )
     return f"The server did not tell the client that the lock was free ({_callback(pair)}){tried}."
 
 
@@ -270,7 +287,7 @@ def _advice(pair: LockWaits, *, late: bool, untried: bool) -> tuple[Advice, ...]
     if not late and not _asked_again(pair):
         return (application, LOCAL) if _nlm(pair) else (application,)
     if not _nlm(pair):
-        told: tuple[Advice, ...] = (NEWER if WITHOUT_CALLBACK in pair.protocols else NOTIFYING,)
+        told: tuple[Advice, ...] = (_notifying(pair),)
     # A callback that came through shows that nothing keeps them back.
     elif pair.told:
         told = (NEWER,)
@@ -279,6 +296,15 @@ def _advice(pair: LockWaits, *, late: bool, untried: bool) -> tuple[Advice, ...]
     # Programs of one client wake each other at once, without any server.
     local = (LOCAL if _nlm(pair) else BESIDE,) if _alone(pair) else ()
     return (*local, *told, application)
+
+
+def _notifying(pair: LockWaits) -> Advice:
+    """What each side needs for NFSv4's callback, by what the server offers."""
+    if WITHOUT_CALLBACK in pair.protocols:
+        return NEWER
+    if pair.may_notify is None or pair.told:
+        return NOTIFYING
+    return OFFERED if pair.may_notify else UNOFFERED
 
 
 def _nlm(pair: LockWaits) -> bool:

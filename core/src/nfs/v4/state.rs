@@ -117,11 +117,14 @@ fn open_claim<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     Ok(())
 }
 
+/// `OPEN4_RESULT_MAY_NOTIFY_LOCK`, RFC 8881 section 18.16.2. NFSv4.0 has no such flag, nor the callback.
+const MAY_NOTIFY_LOCK: u32 = 0x20;
+
 /// `OPEN4resok`, RFC 7530 section 16.16 and RFC 8881 section 18.16.
 pub fn open_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.stateid = Some(stateid(c)?);
     f.change = Some(ChangeInfo::parse(c)?);
-    c.u32()?; // rflags
+    f.may_notify_lock = Some(c.u32()? & MAY_NOTIFY_LOCK != 0); // rflags
     f.attributes_set = Some(bitmap4(c)?.iter().any(|word| *word != 0));
     if let Some(granted) = open_delegation(c, f)? {
         f.rare_mut().delegation_stateid = Some(granted);

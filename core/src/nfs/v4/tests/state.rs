@@ -145,7 +145,7 @@ const OPENED: Rows = &[
     ("cinfo.atomic", Word(1)),
     ("cinfo.before", Hyper(10)),
     ("cinfo.after", Hyper(11)),
-    ("rflags", Word(4)),
+    ("rflags: LOCKTYPE_POSIX, MAY_NOTIFY_LOCK", Word(0x24)),
     ("attrset count", Word(2)),
     ("attrset[0]", Word(0)),
     ("attrset[1]: mode", Word(1 << 1)),
@@ -165,6 +165,7 @@ fn opened(delegation: &[Rows], kind: DelegationType) -> Sample {
         stateid: STATE,
         change: Some(ChangeInfo { atomic: true, before: 10, after: 11 }),
         attributes_set: Some(true),
+        may_notify_lock: Some(true),
         delegation: Some(kind),
         rare: granted.map(|_| Rare { delegation_stateid: granted, ..Rare::default() }.into()),
         ..Facts::default()

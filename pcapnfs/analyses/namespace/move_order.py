@@ -16,8 +16,9 @@ writing, the program that made it may write it while it moves others; such files
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses.asking import given, paths, population
@@ -128,9 +129,10 @@ def move_order(trace: Trace) -> tuple[MoveOrder, ...]:
         rows = cursor.execute(_TOLD, {"examples": EXAMPLES}).fetchall()
         if not rows:
             return ()
-        costs = cursor.execute(_COSTS).fetchall()
-        routes = cursor.execute(_ROUTES, {"shown": FILES_SHOWN}).fetchall()
-        known = paths.of(cursor, (file for _, *ends, _, _ in routes for file in ends))
+        costs = _by_mount(cursor.execute(_COSTS).fetchall())
+        routes = _by_mount(cursor.execute(_ROUTES, {"shown": FILES_SHOWN}).fetchall())
+        ends = (file for each in routes.values() for *both, _, _ in each for file in both)
+        known = paths.of(cursor, ends)
     found = (
         MoveOrder(
             *mounts[integer(mount)],
@@ -138,9 +140,7 @@ def move_order(trace: Trace) -> tuple[MoveOrder, ...]:
             handed_over=integer(handed),
             followed=integer(followed),
             waited_s=tuple(
-                (str(row), integer(took) / NANOSECONDS)
-                for whose, row, took in costs
-                if whose == mount
+                (str(row), integer(took) / NANOSECONDS) for row, took in costs.get(mount, ())
             ),
             pairs=integer(pairs),
             routes=tuple(
@@ -150,14 +150,21 @@ def move_order(trace: Trace) -> tuple[MoveOrder, ...]:
                     moves=integer(times),
                     time_s=integer(took) / NANOSECONDS,
                 )
-                for whose, source, target, times, took in routes
-                if whose == mount
+                for source, target, times, took in routes.get(mount, ())
             ),
             frames=tuple(integer(frame) for frame in frames),
         )
         for mount, moves, handed, followed, pairs, frames in rows
     )
     return tuple(sorted(found, key=lambda each: (-each.handed_over, each.client, each.server)))
+
+
+def _by_mount(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:
+    """Rows that begin with the number of a client and server, by that."""
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for mount, *told in rows:
+        found.setdefault(mount, []).append(tuple(told))
+    return found
 
 
 def any_often(trace: Trace) -> bool:

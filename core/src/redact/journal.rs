@@ -14,8 +14,8 @@ use hashbrown::HashMap;
 /// Bytes of a stream that are written together.
 const BLOCK: usize = 32 << 10;
 
-/// Bytes of all streams that wait for more of theirs; beyond it all are written.
-const PENDING_LIMIT: usize = 64 << 20;
+/// Memory for bytes of all streams that wait for more of theirs; beyond it all are written.
+const PENDING_LIMIT: usize = 32 << 20;
 
 /// Bytes that were read and may be wanted again; beyond it all are forgotten, and read once more.
 const LOADED_LIMIT: usize = 64 << 20;
@@ -57,6 +57,11 @@ struct Block {
 impl Block {
     fn size(&self) -> usize {
         self.bytes.len() + self.entries.len() * BOOKKEEPING
+    }
+
+    /// Memory that it takes.
+    fn held(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
     }
 }
 
@@ -107,12 +112,11 @@ impl Journal {
         let Some(block) = self.streams.get_mut(stream as usize).map(|stream| &mut stream.pending) else {
             return;
         };
-        let before = block.size();
+        let before = block.held();
         block.entries.push(Entry { place, at: block.bytes.len() as u32, length: bytes.len() as u32 });
         block.bytes.extend_from_slice(bytes);
-        let size = block.size();
-        self.pending += size - before;
-        if size >= BLOCK {
+        self.pending += block.held() - before;
+        if block.size() >= BLOCK {
             self.flush(stream);
         } else if self.pending > PENDING_LIMIT {
             for stream in 0..self.streams.len() {
@@ -130,6 +134,7 @@ impl Journal {
             return Err(failure);
         }
         let index = self.streams.into_iter().map(|mut stream| {
+            stream.written.shrink_to_fit();
             stream.written.sort_by_key(|block| block.from);
             let mut reach = 0;
             for block in &mut stream.written {
@@ -149,7 +154,7 @@ impl Journal {
     fn flush(&mut self, stream: StreamId) {
         let Some(stream) = self.streams.get_mut(stream as usize) else { return };
         let mut block = std::mem::take(&mut stream.pending);
-        self.pending = self.pending.saturating_sub(block.size());
+        self.pending = self.pending.saturating_sub(block.held());
         // Stable: of entries at one place the later one stays behind.
         block.entries.sort_by_key(|entry| entry.place);
         let (Some(first), Some(to)) =
@@ -172,6 +177,9 @@ impl Journal {
             return;
         }
         let (entries, bytes) = (block.entries.len() as u32, block.bytes.len() as u32);
+        if stream.written.is_empty() {
+            stream.written.reserve_exact(1); // Of most connections, there is no other.
+        }
         stream.written.push(Written { from: first.place, to, reach: to, at: self.length, entries, bytes });
         self.length += packed.len() as u64;
     }
@@ -273,6 +281,18 @@ mod tests {
     }
 
     use std::hash::BuildHasher;
+
+    #[test]
+    fn what_waits_is_bounded_by_the_memory_that_it_takes() {
+        let mut journal = journal();
+        for _ in 0..400_000 {
+            let stream = journal.open_stream();
+            journal.write(stream, 0, &[1; 40]);
+        }
+        let held: usize = journal.streams.iter().map(|stream| stream.pending.held()).sum();
+        assert_eq!(held, journal.pending);
+        assert!(held <= PENDING_LIMIT && journal.length > 0, "{held}");
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]

@@ -11,6 +11,7 @@ from pcapnfs.diagnosis.rules.acl_storm import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import clock
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.mounts import mounted, verdict
 
 STORM = AclQueries(
     "10.0.0.2", "10.0.0.1", 1000, Spared(100, 0.4, 0.1, (3, 5)), 0, NONE, 98, 0, 0, NONE, 0, NONE
@@ -78,6 +79,34 @@ def test_of_both_versions_both_are_told() -> None:
         "100 of 1\u2009000 calls fetch an ACL (40 as GETATTRs of it alone), about 98 objects."
     )
     assert "noacl" in seen.advice[0].action
+
+
+@pytest.mark.parametrize(
+    ("options", "sure"),
+    [
+        (("noac", "actimeo=0"), False),
+        (("actimeo=2", "acregmin=2"), False),
+        # Of directories alone, and how long what is believed longer is at most.
+        (("acdirmin=0",), True),
+        (("actimeo=2", "acdirmin=2"), True),
+        (("actimeo=20", "acregmax=20"), True),
+    ],
+)
+def test_where_attributes_expire_early_nothing_is_sure_to_be_saved(
+    options: tuple[str, ...], *, sure: bool
+) -> None:
+    """GETATTRs take the place of NFSACL's calls, whose answers bring attributes; ACLs do not."""
+    whole = mounted(verdict(*options), acl_queries=(STORM,), time_budget=clock(unstable=1.0))
+    (seen,) = seen_by(RULE, whole)
+    assert sum(claim.seconds for claim in seen.claims) == (pytest.approx(0.5) if sure else 0)
+    assert ("nothing is sure to be saved" in seen.seen) is not sure
+    assert seen.severity == ("warning" if sure else "note")
+    pair = replace(STORM, by_attribute=100)
+    (seen,) = seen_by(RULE, replace(whole, acl_queries=(pair,)))
+    assert sum(claim.seconds for claim in seen.claims) == pytest.approx(0.5)
+    other = replace(STORM, client="10.0.0.9")
+    (seen,) = seen_by(RULE, replace(whole, acl_queries=(other,)))
+    assert sum(claim.seconds for claim in seen.claims) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

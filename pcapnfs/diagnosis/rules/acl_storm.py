@@ -35,12 +35,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         asked = pair.asked
         if not many(material, pair, values):
             continue
-        claims = _claims(pair)
+        claims = _claims(material, pair)
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="ACLs are asked for one by one",
-            seen=_seen(pair),
+            seen=_seen(pair) + (_IN_PLACE if _replaced(material, pair) else ""),
             why=f"{_WHY_NOT if pair.by_attribute else _NONE_IN_V3} ls -l asks for each file, to "
             "show the + behind the mode; cp -p and rsync -A ask in order to keep ACLs"
             f"{'' if pair.by_attribute else _INHERITED}. Meanwhile attributes that came with the "
@@ -60,13 +60,34 @@ def many(material: Material, pair: AclQueries, values: Values) -> bool:
     fetched = pair.asked.calls
     return fetched >= values[LEAST.name] and (
         fetched >= values[SHARE.name] * pair.calls
-        or takes_much(material, pair.client, _claims(pair))
+        or takes_much(material, pair.client, _claims(material, pair))
     )
 
 
-def _claims(pair: AclQueries) -> tuple[Claim, ...]:
-    """What they cost, with those for extended attributes, and those that copy what was read."""
-    unstable, client = left_out(pair.asked, pair.listed, pair.copied_from)
+def _replaced(material: Material, pair: AclQueries) -> bool:
+    """Whether GETATTRs would take the place of what is asked: attributes of files expire early.
+
+    An answer of NFSACL brings them along (RFC 1813's post_op_attr), one that holds an ACL of NFSv4
+    does not.
+    """
+    if pair.by_attribute == pair.asked.calls:
+        return False
+    return any(
+        any(option.startswith(_EARLY) for option in verdict.options)
+        for mount in material.cache.mounts
+        if (mount.client, mount.server) == (pair.client, pair.server)
+        for verdict in mount.verdicts
+    )
+
+
+_EARLY = ("noac", "acregmin=")
+"""What the options begin with of verdicts by which attributes of files expire early."""
+
+
+def _claims(material: Material, pair: AclQueries) -> tuple[Claim, ...]:
+    """What they cost for sure, with those for extended attributes, and those that copy."""
+    asked = () if _replaced(material, pair) else (pair.asked,)
+    unstable, client = left_out(*asked, pair.listed, pair.copied_from)
     if not pair.copied.calls:
         return unstable, client
     stable, more = left_out(pair.copied, row="stable")
@@ -131,6 +152,11 @@ _WHY_NOT = (
 )
 
 _INHERITED = ", and Linux asks a new directory for what its files are to inherit"
+
+_IN_PLACE = (
+    " Each answer also brings the object's attributes, which expire early on this mount: without "
+    "these calls GETATTRs may take their place, so that nothing is sure to be saved."
+)
 
 _WITHOUT_XATTRS = Advice(
     "Where nobody uses extended attributes, mount with vers=4.1: they came with NFSv4.2, and "

@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 
 use super::At;
 use super::ip::{Carried, Piece};
-use super::{Other, Payload};
+use super::{Datagram, Other, Payload};
 
 /// Bytes held for incomplete datagrams, bookkeeping included.
 const BYTES_LIMIT: usize = 16 << 20;
@@ -48,6 +48,11 @@ impl Key {
     fn of(source: IpAddr, destination: IpAddr, protocol: u8, identification: u32) -> Self {
         let protocol = if source.is_ipv4() { protocol } else { 0 };
         Self { source, destination, identification, protocol }
+    }
+
+    fn carried<'a>(&self, protocol: u8, payload: Payload<'a>) -> Carried<'a> {
+        let Self { source, destination, identification, .. } = *self;
+        Carried { source, destination, protocol, identification: identification as u16, payload }
     }
 }
 
@@ -229,8 +234,8 @@ impl Fragments {
         !self.by_age.is_empty()
     }
 
-    /// The next datagram that will not be completed, if its beginning is there. `now_ns`: `None` at
-    /// the end of the capture. Its frames count as unfinished.
+    /// The next datagram that will not be completed, if its header is there. `now_ns`: `None` at the
+    /// end of the capture. Its frames count as unfinished.
     pub(super) fn overdue(&mut self, now_ns: Option<i64>) -> Option<Part<'_>> {
         loop {
             let key = *self.by_age.first_key_value()?.1;
@@ -248,14 +253,17 @@ impl Fragments {
             if captured == 0 || assembly.protocol != super::ip::UDP {
                 continue;
             }
+            let Assembly { protocol, total, first, last, mut data, .. } = assembly;
+            data.truncate(captured);
+            let total = total.unwrap_or(LONGEST);
+            // Of one without a header nothing can be told; others may be late as well.
+            if Datagram::parse(&key.carried(protocol, Payload::new(&data, total))).is_err() {
+                continue;
+            }
             self.delivered = None;
-            self.whole = assembly.data;
-            self.whole.truncate(captured);
-            let payload = Payload::new(&self.whole, assembly.total.unwrap_or(LONGEST));
-            let (source, destination) = (key.source, key.destination);
-            let (protocol, identification) = (assembly.protocol, key.identification as u16);
-            let carried = Carried { source, destination, protocol, identification, payload };
-            return Some(Part { carried, first: assembly.first, last: assembly.last });
+            self.whole = data;
+            let carried = key.carried(protocol, Payload::new(&self.whole, total));
+            return Some(Part { carried, first, last });
         }
     }
 

@@ -516,6 +516,23 @@ fn fragments_are_delivered_with_the_frame_that_completes_them() {
 }
 
 #[test]
+fn a_datagram_without_a_header_keeps_none_from_being_told_that_is_incomplete_too() {
+    let mut dissector = Dissector::new();
+    let mut begun = |number: u8, stated: u8| {
+        let datagram = [0, 1, 8, 1, 0, stated, 0, 0, 7, 7, 7, 7, 7, 7, 7, 7];
+        let fragment = ipv4(17, u16::from(number), 0x2000, &datagram);
+        assert_eq!(dissector.dissect(&packet(LinkType::RAW, &fragment)), Content::Other(Other::Fragment));
+    };
+    begun(1, 3); // Less than its header.
+    begun(2, 32);
+    begun(3, 4);
+    let told = dissector.overdue(None).map(|late| late.datagram.payload);
+    assert_eq!(told, Some(Payload::new(&[7; 8], 24)));
+    assert!(dissector.overdue(None).is_none());
+    assert_eq!(dissector.unfinished_fragments(), 3);
+}
+
+#[test]
 fn the_first_ipv6_fragment_says_what_the_datagram_holds() {
     let datagram = [&[17, 0, 1, 4, 0, 0, 0, 0], &udp(&[7; 24])[..]].concat();
     let fragment = |next: u8, flags: u16, part: &[u8]| {
